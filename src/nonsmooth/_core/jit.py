@@ -1,15 +1,27 @@
-"""The one module that imports Numba: the decorator of the core and the home of its flags.
+"""The one module that imports Numba: the decorators of the core, its types, and the home of its flags.
 
 ``fastmath`` stays off and the order of sums is fixed, so that runs are bit-reproducible. Library kernels use
 ``kernel`` (cached on disk); small functions made around user code use ``user_kernel`` (never cached: a closure has
 no stable identity between processes).
 
+A loop over user code takes *first-class functions* of one of the signatures below, so that the loop compiles once and
+caches, and a new model costs only its own small functions. Inputs are read-only: a model function that writes into
+its arguments does not compile and is caught when it runs.
+
 A cached kernel does not notice an edited helper in another file: develop with a fresh ``NUMBA_CACHE_DIR``.
 """
 
 import numba
-import numpy as np
-from numba import types
+from numba import objmode, types, typeof
+from numba.core import errors as numba_errors
+from numba.extending import intrinsic
+from numba.np import arrayobj
+
+__all__ = [
+    "JIT_ENABLED", "MATRIX", "MATRIX_FT", "PROJECT", "PROJECT_FT", "VECTOR", "VECTOR_FT", "b1_1", "c16_1", "complex128",
+    "f8_1", "f8_2", "f8_ro", "float64", "function_type", "i8_1", "int8", "int64", "is_dispatcher", "kernel",
+    "numba_errors", "objmode", "parameter_unpacker", "typeof", "types", "user_kernel", "void",
+]  # fmt: skip
 
 JIT_ENABLED = not numba.config.DISABLE_JIT
 
@@ -20,9 +32,26 @@ int8 = types.int8
 void = types.void
 f8_1 = types.Array(types.float64, 1, "C")
 f8_2 = types.Array(types.float64, 2, "C")
+f8_ro = types.Array(types.float64, 1, "C", readonly=True)
 c16_1 = types.Array(types.complex128, 1, "C")
 i8_1 = types.Array(types.int64, 1, "C")
 b1_1 = types.Array(types.int8, 1, "C")
+
+# Signatures of model functions inside the loops: (t, q, u, p, out), p the flat parameter array.
+VECTOR = void(float64, f8_ro, f8_ro, f8_ro, f8_1)
+MATRIX = void(float64, f8_ro, f8_ro, f8_ro, f8_2)
+# Projection of a user-defined convex set: (law, x, out).
+PROJECT = void(int64, f8_ro, f8_1)
+
+
+def function_type(signature):
+    """The first-class function type of `signature`: a loop taking it compiles once for every model."""
+    return types.FunctionType(signature)
+
+
+VECTOR_FT = function_type(VECTOR)
+MATRIX_FT = function_type(MATRIX)
+PROJECT_FT = function_type(PROJECT)
 
 
 def kernel(*args, **kwargs):
@@ -34,17 +63,69 @@ def kernel(*args, **kwargs):
 
 
 def user_kernel(function, signature=None):
-    """Compile a function made around user code, at once for `signature` if one is given."""
+    """Compile a function made around user code, at once for `signature` if one is given.
+
+    Division follows NumPy here (0/0 is NaN, as in the arrays the user sees); the loops check for NaN and stop.
+    """
     options = {"fastmath": False, "error_model": "numpy", "cache": False}
     if signature is None:
         return numba.njit(**options)(function)
     return numba.njit(signature, **options)(function)
 
 
-def function_type(signature):
-    """The first-class function type of `signature`: a loop taking it compiles once for every model."""
-    return types.FunctionType(signature)
+def is_dispatcher(function):
+    """Whether `function` is already a compiled Numba function."""
+    return isinstance(function, numba.core.dispatcher.Dispatcher)
 
 
-def empty_like_complex(n):
-    return np.empty(n, dtype=np.complex128)
+def parameter_unpacker(record, shapes):
+    """A compiled function from the flat parameter array to the named tuple `record`.
+
+    Parameters
+    ----------
+    record : namedtuple class
+    shapes : sequence of tuple
+        Shape of each field, ``()`` for a number. Array fields become read-only views of the flat array.
+    """
+    fields, sizes = [], []
+    for shape in shapes:
+        size = 1
+        for extent in shape:
+            size *= extent
+        sizes.append(size)
+        fields.append(types.Array(float64, len(shape), "C", readonly=True) if shape else float64)
+    if all(not shape for shape in shapes):
+        record_type = types.NamedUniTuple(float64, len(shapes), record)
+    else:
+        record_type = types.NamedTuple(fields, record)
+
+    @intrinsic
+    def unpack(typingctx, p):
+        def codegen(context, builder, signature, args):
+            flat = context.make_array(signature.args[0])(context, builder, args[0])
+            values, offset = [], 0
+            for shape, size, field in zip(shapes, sizes, fields):
+                pointer = builder.gep(flat.data, [context.get_constant(types.intp, offset)])
+                offset += size
+                if not shape:
+                    values.append(builder.load(pointer))
+                    continue
+                view = context.make_array(field)(context, builder)
+                strides, stride = [], 8
+                for extent in reversed(shape):
+                    strides.insert(0, context.get_constant(types.intp, stride))
+                    stride *= extent
+                arrayobj.populate_array(
+                    view,
+                    data=pointer,
+                    shape=[context.get_constant(types.intp, extent) for extent in shape],
+                    strides=strides,
+                    itemsize=context.get_constant(types.intp, 8),
+                    meminfo=None,
+                )
+                values.append(view._getvalue())
+            return context.make_tuple(builder, signature.return_type, values)
+
+        return record_type(p), codegen
+
+    return unpack

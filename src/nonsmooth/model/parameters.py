@@ -1,0 +1,87 @@
+"""The parameter record `p`: a named tuple for the user, one flat float64 array inside the loops.
+
+Changing a value never recompiles: the compiled functions read the flat array, only names and shapes are frozen.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections import namedtuple
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core.jit import JIT_ENABLED, parameter_unpacker
+from nonsmooth.errors import InputError, NonFiniteError
+
+
+class Parameters:
+    """Names, shapes and values of the parameters of a model.
+
+    Parameters
+    ----------
+    values : mapping from name to number or array
+    """
+
+    def __init__(self, values: Mapping[str, Any] | None = None):
+        values = dict(values or {})
+        self.names = tuple(values)
+        arrays = []
+        for name, value in values.items():
+            if not (isinstance(name, str) and name.isidentifier()) or keyword.iskeyword(name) or name[0] == "_":
+                raise InputError(f"`params` has the key {name!r}: a parameter needs a name that works as `p.name`.")
+            try:
+                array = np.asarray(value, dtype=np.float64)
+            except (TypeError, ValueError) as exc:
+                raise InputError(
+                    f"`params[{name!r}]` is {value!r}: give a real number or an array of real numbers."
+                ) from exc
+            if not np.all(np.isfinite(array)):
+                raise NonFiniteError(f"`params[{name!r}]` is {value!r}: it must be finite.")
+            arrays.append(np.ascontiguousarray(array))
+        self.shapes = tuple(array.shape for array in arrays)
+        self.flat = np.concatenate([array.ravel() for array in arrays]) if arrays else np.zeros(0)
+        self.record_class = namedtuple("Parameters", self.names)
+        self._unpack = None
+
+    @property
+    def unpack(self):
+        """Function from a flat array to the named tuple, usable inside compiled code."""
+        if self._unpack is None:
+            self._unpack = parameter_unpacker(self.record_class, self.shapes) if JIT_ENABLED else self.record
+        return self._unpack
+
+    def record(self, flat: np.ndarray | None = None):
+        """The named tuple seen by user functions called from Python."""
+        flat = self.flat if flat is None else flat
+        fields, offset = [], 0
+        for shape in self.shapes:
+            size = int(np.prod(shape, dtype=int))
+            piece = flat[offset : offset + size]
+            offset += size
+            if shape:
+                piece = piece.reshape(shape)
+                piece.flags.writeable = False
+                fields.append(piece)
+            else:
+                fields.append(float(piece[0]))
+        return self.record_class(*fields)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Values by name (numbers as float, arrays as copies)."""
+        return {
+            name: (value if isinstance(value, float) else value.copy())
+            for name, value in zip(self.names, self.record())
+        }
+
+    def replaced(self, changes: Mapping[str, Any]) -> Parameters:
+        """A record with some values changed; names and shapes stay, so compiled functions stay valid."""
+        unknown = sorted(set(changes) - set(self.names))
+        if unknown:
+            raise InputError(f"unknown parameter {unknown[0]!r}; the model has {', '.join(self.names) or 'none'}.")
+        new = Parameters({**self.as_dict(), **changes})
+        if new.shapes != self.shapes:
+            raise InputError("a changed parameter must keep its shape; build a new system instead.")
+        new.record_class, new._unpack = self.record_class, self._unpack
+        return new
