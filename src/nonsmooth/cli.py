@@ -1,0 +1,402 @@
+"""Command line: ``nonsmooth list | run NAME | bench | warmup | info``.
+
+Exit codes: 0 good, 2 usage, 3 model or start state, 4 solver or integration (what was computed is kept),
+5 storage, 130 interrupted, 143 terminated. A traceback is shown only with ``--debug``.
+
+Heavy modules are imported inside the commands, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import math
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+USAGE, MODEL, RUN, STORAGE, INTERRUPTED, TERMINATED = 2, 3, 4, 5, 130, 143
+
+app = typer.Typer(
+    name="nonsmooth",
+    help="Simulate systems that impact, stick, slip and switch.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+class UsageError(Exception):
+    """A wrong option or argument."""
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn exceptions into exit codes with one line on standard error; `--debug` keeps the traceback."""
+
+    @functools.wraps(command)
+    def wrapper(*args: Any, **kwargs: Any) -> None:
+        from .errors import InputError, IntegrationError, SolverError, StorageError
+
+        try:
+            command(*args, **kwargs)
+        except typer.Exit:
+            raise
+        except KeyboardInterrupt as stop:
+            _fail("terminated." if _state["terminated"] else "interrupted.", stop)
+            raise typer.Exit(TERMINATED if _state["terminated"] else INTERRUPTED) from stop
+        except UsageError as error:
+            _fail(str(error), error)
+            raise typer.Exit(USAGE) from error
+        except InputError as error:
+            _fail(str(error), error)
+            raise typer.Exit(MODEL) from error
+        except (SolverError, IntegrationError) as error:
+            _fail(str(error), error)
+            raise typer.Exit(RUN) from error
+        except (StorageError, OSError) as error:
+            _fail(str(error), error)
+            raise typer.Exit(STORAGE) from error
+
+    return wrapper
+
+
+def _fail(message: str, error: BaseException) -> None:
+    if _state["debug"]:
+        raise error
+    typer.echo(f"nonsmooth: {message}", err=True)
+
+
+_state = {"debug": False, "terminated": False}
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """SIGTERM inside acts like Ctrl-C: the run stops at a step boundary and keeps what it has."""
+
+    def stop(signum: int, frame: Any) -> None:
+        _state["terminated"] = True
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@app.callback()
+def options(debug: Annotated[bool, typer.Option(help="Show tracebacks.")] = False) -> None:
+    """Simulate systems that impact, stick, slip and switch."""
+    _state["debug"] = debug
+
+
+# -- list ------------------------------------------------------------------------------------------------
+
+
+@app.command("list")
+@guarded
+def list_problems(
+    name: Annotated[str | None, typer.Argument(help="Show one problem with its parameters.")] = None,
+) -> None:
+    """List the benchmark problems, or the parameters of one."""
+    from . import problems
+
+    if name is not None:
+        problem = _problem(name, [])
+        _table([["name", problem.name], ["title", problem.title], ["source", problem.source]])
+        typer.echo("\nparameters (change with --set name=value):")
+        _table([[f"  {key}", _text(value)] for key, value in problem.params.items()])
+        return
+    rows = [["problem", "what", "reference"]]
+    for key in problems.names():
+        problem = problems.get(key)
+        known = "-" if problem.reference is None else problem.reference.origin.split(",")[0].split(";")[0]
+        rows.append([key, problem.title, known])
+    _table(rows, header=True)
+
+
+# -- run -------------------------------------------------------------------------------------------------
+
+
+@app.command()
+@guarded
+def run(
+    name: Annotated[str, typer.Argument(help="Problem, see `nonsmooth list`.")],
+    method: Annotated[str | None, typer.Option(help="Scheme, see `nonsmooth info`.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Step size.")] = None,
+    rtol: Annotated[
+        float | None, typer.Option(help="Relative tolerance of schemes with step control.")
+    ] = None,
+    t_end: Annotated[float | None, typer.Option(help="End of the run.")] = None,
+    every: Annotated[int, typer.Option(help="Keep every k-th step.")] = 1,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Parameter of the problem, name=value; repeatable.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the picture and the result file.")] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace files of an earlier run.")] = False,
+    on_failure: Annotated[str, typer.Option(help="Unconverged solve: raise, halve or accept.")] = "raise",
+) -> None:
+    """Run a problem: summary table, and with --out a picture (PNG) and the result (HDF5)."""
+    _positive("--dt", dt)
+    _positive("--rtol", rtol)
+    _positive("--t-end", t_end)
+    if every < 1:
+        raise UsageError(f"--every is {every}; it must be at least 1.")
+    if on_failure not in ("raise", "halve", "accept"):
+        raise UsageError(f"--on-failure is {on_failure!r}; it must be raise, halve or accept.")
+    problem = _problem(name, set_ or [])
+    settings = _settings(problem, method, dt, rtol, every, on_failure)
+    files = _output_files(out, name, overwrite)
+    span = (problem.t_span[0], problem.t_span[1] if t_end is None else t_end)
+
+    start = time.perf_counter()
+    try:
+        with terminable():
+            result = problem.simulate(span, **settings)
+    except BaseException as error:
+        _keep_partial(getattr(error, "partial", None), files)
+        raise
+    seconds = time.perf_counter() - start
+
+    _summary(problem, result, span, seconds)
+    _write(problem, result, files)
+    unconverged = getattr(result.audit, "unconverged", 0) or 0
+    if not result.success or unconverged:
+        typer.echo(f"nonsmooth: {result.message} Unconverged solves: {unconverged}.", err=True)
+        raise typer.Exit(RUN)
+
+
+def _settings(problem, method, dt, rtol, every, on_failure) -> dict[str, Any]:
+    """Keyword arguments of `simulate` that were asked for."""
+    settings: dict[str, Any] = {}
+    if method is not None:
+        known = _methods()
+        if method not in known:
+            raise UsageError(f"there is no method {method!r}; known: {', '.join(known)}.")
+        settings["method"] = method
+    if dt is not None:
+        settings["dt"] = dt
+    elif method == "moreau" and rtol is None:
+        settings["dt"] = problem.dt
+    if rtol is not None:
+        settings["rtol"] = rtol
+    if every != 1:
+        settings["every"] = every
+    if on_failure != "raise":
+        settings["on_failure"] = on_failure
+    return settings
+
+
+def _output_files(out: Path | None, name: str, overwrite: bool) -> dict[str, Path]:
+    """Paths of picture and result, checked before the first step."""
+    from .errors import OutputExistsError
+
+    if out is None:
+        return {}
+    files = {"picture": out / f"{name}.png", "result": out / f"{name}.h5"}
+    out.mkdir(parents=True, exist_ok=True)
+    for path in files.values():
+        if path.exists() and not overwrite:
+            raise OutputExistsError(
+                f"{path} exists; give --overwrite to replace it, or another folder with --out."
+            )
+    return files
+
+
+def _write(problem, result, files: dict[str, Path]) -> None:
+    if not files:
+        return
+    from .problems.pictures import figure
+
+    picture = figure(problem, result)
+    picture.savefig(files["picture"], dpi=110)
+    result.save(files["result"], overwrite=True)
+    typer.echo(f"\npicture: {files['picture']}\nresult:  {files['result']}")
+
+
+def _keep_partial(partial, files: dict[str, Path]) -> None:
+    """Save what was computed before a fault."""
+    if partial is not None and files:
+        partial.save(files["result"], overwrite=True)
+        typer.echo(f"nonsmooth: the result so far is in {files['result']}.", err=True)
+
+
+def _summary(problem, result, span, seconds: float) -> None:
+    steps = int(result.nsteps)
+    rows = [
+        ["problem", problem.title],
+        ["method", str(result.method)],
+        ["span", f"{span[0]:g} .. {span[1]:g}"],
+        ["steps", f"{steps} ({seconds:.3g} s, with compilation)"],
+        ["status", result.message],
+    ]
+    counts: dict[str, int] = {}
+    for event in result.events:
+        counts[event.kind] = counts.get(event.kind, 0) + 1
+    rows.append(["events", ", ".join(f"{n} {kind}" for kind, n in counts.items()) or "none"])
+    rows.append(["end state q", _numbers(result.q[:, -1])])
+    rows.append(["end state u", _numbers(result.u[:, -1])])
+    if problem.reference is not None:
+        off = problem.reference.deviation(result.t, result.q, result.u)
+        if off["points"]:
+            known = f"position max {off['max_q']:.2e}, velocity mean {off['mean_u']:.2e}"
+            rows.append(["error", f"{known} (against {off['points']} reference points)"])
+    _table(rows)
+    typer.echo("")
+    typer.echo(str(result.audit))
+
+
+# -- bench, warmup, info ---------------------------------------------------------------------------------
+
+
+@app.command()
+@guarded
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(help="Problems; all of mechanics if left out.")] = None,
+    steps: Annotated[int, typer.Option(help="Steps per run.")] = 100_000,
+    repeat: Annotated[int, typer.Option(help="Timed runs; the fastest counts.")] = 3,
+) -> None:
+    """Time Moreau steps of the shipped problems: first result, and cost of a step."""
+    if steps < 1 or repeat < 1:
+        raise UsageError("--steps and --repeat must be at least 1.")
+    rows = [["problem", "first result s", "µs/step", "steps/s"]]
+    for name in names or _mechanics():
+        problem = _problem(name, [])
+        end = problem.t_span[0] + steps * problem.dt
+        start = time.perf_counter()
+        problem.simulate((problem.t_span[0], problem.t_span[0] + 10 * problem.dt), dt=problem.dt)
+        first = time.perf_counter() - start
+        best = float("inf")
+        for _ in range(repeat):
+            start = time.perf_counter()
+            problem.simulate((problem.t_span[0], end), dt=problem.dt, every=max(1, steps // 100))
+            best = min(best, time.perf_counter() - start)
+        rows.append([name, f"{first:.2f}", f"{1e6 * best / steps:.3f}", f"{steps / best:.3g}"])
+    _table(rows, header=True)
+
+
+@app.command()
+@guarded
+def warmup() -> None:
+    """Fill the compiler's disk cache by running a few steps of every problem."""
+    total = time.perf_counter()
+    for name in _mechanics():
+        problem = _problem(name, [])
+        start = time.perf_counter()
+        problem.simulate((problem.t_span[0], problem.t_span[0] + 20 * problem.dt), dt=problem.dt)
+        typer.echo(f"{name:<20} {time.perf_counter() - start:6.2f} s")
+    typer.echo(f"{'together':<20} {time.perf_counter() - total:6.2f} s")
+
+
+@app.command()
+@guarded
+def info() -> None:
+    """Versions, methods and folders."""
+    import os
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    from . import __version__, problems
+
+    rows = [["nonsmooth", __version__], ["python", platform.python_version()]]
+    for package in ("numpy", "scipy", "numba", "h5py", "matplotlib"):
+        try:
+            rows.append([package, version(package)])
+        except PackageNotFoundError:
+            rows.append([package, "not installed"])
+    rows.append(["cores", str(os.cpu_count())])
+    rows.append(["compiler cache", os.environ.get("NUMBA_CACHE_DIR", "beside the source files")])
+    rows.append(["methods", ", ".join(_methods())])
+    rows.append(["problems", ", ".join(problems.names())])
+    _table(rows)
+
+
+# -- helpers ---------------------------------------------------------------------------------------------
+
+
+def _problem(name: str, assignments: Sequence[str]):
+    """The problem `name` with ``key=value`` assignments applied."""
+    from . import problems
+    from .errors import InputError
+
+    params = dict(_assignment(text) for text in assignments)
+    for key, value in params.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UsageError(f"--set {key}={value}: the value must be finite.")
+    try:
+        return problems.get(name, **params)
+    except InputError as error:
+        raise UsageError(str(error)) from error
+    except TypeError as error:
+        known = ", ".join(problems.get(name).params)
+        raise UsageError(
+            f"--set: {', '.join(params)} does not fit {name}; its parameters are {known}."
+        ) from error
+
+
+def _assignment(text: str) -> tuple[str, int | float | str]:
+    key, separator, value = text.partition("=")
+    key = key.strip()
+    if not separator or not key.isidentifier():
+        raise UsageError(f"--set {text!r}: write name=value.")
+    for kind in (int, float):
+        try:
+            return key, kind(value)
+        except ValueError:
+            continue
+    return key, value.strip()
+
+
+def _methods() -> list[str]:
+    from .simulate import METHODS
+
+    return list(METHODS)
+
+
+def _mechanics() -> list[str]:
+    from . import problems
+
+    return [name for name in problems.names() if problems.get(name).kind == "mechanics"]
+
+
+def _positive(option: str, value: float | None) -> None:
+    if value is not None and not 0.0 < value < float("inf"):
+        raise UsageError(f"{option} is {value}; it must be positive and finite.")
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _numbers(values) -> str:
+    return ", ".join(f"{v:.6g}" for v in values)
+
+
+def _table(rows: Sequence[Sequence[str]], header: bool = False) -> None:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    for number, row in enumerate(rows):
+        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+        if header and number == 0:
+            typer.echo("  ".join("-" * width for width in widths))
+
+
+if importlib.util.find_spec("nonsmooth.cli_contact") is not None:
+    from .cli_contact import app as contact_app
+
+    app.add_typer(contact_app, name="contact")
+
+
+def main() -> None:
+    """Entry point of the ``nonsmooth`` command."""
+    sys.exit(app())
+
+
+if __name__ == "__main__":
+    main()
