@@ -19,8 +19,8 @@ from numba.np import arrayobj
 
 __all__ = [
     "JIT_ENABLED", "MATRIX", "MATRIX_FT", "PROJECT", "PROJECT_FT", "VECTOR", "VECTOR_FT", "b1_1", "c16_1", "complex128",
-    "f8_1", "f8_2", "f8_ro", "float64", "function_type", "i8_1", "int8", "int64", "is_dispatcher", "kernel",
-    "numba_errors", "objmode", "parameter_unpacker", "typeof", "types", "user_kernel", "void",
+    "f8_1", "f8_2", "f8_ro", "first_class", "float64", "function_type", "i8_1", "i8_2", "int8", "int64", "is_dispatcher", "kernel",
+    "noinline", "numba_errors", "objmode", "parameter_unpacker", "static_array", "typeof", "types", "user_kernel", "void",
 ]  # fmt: skip
 
 JIT_ENABLED = not numba.config.DISABLE_JIT
@@ -36,6 +36,7 @@ f8_ro = types.Array(types.float64, 1, "C", readonly=True)
 c16_1 = types.Array(types.complex128, 1, "C")
 i8_1 = types.Array(types.int64, 1, "C")
 b1_1 = types.Array(types.int8, 1, "C")
+i8_2 = types.Array(types.int64, 2, "C")
 
 # Signatures of model functions inside the loops: (t, q, u, p, out), p the flat parameter array.
 VECTOR = void(float64, f8_ro, f8_ro, f8_ro, f8_1)
@@ -55,8 +56,12 @@ PROJECT_FT = function_type(PROJECT)
 
 
 def kernel(*args, **kwargs):
-    """Compile a library kernel: nopython, cached on disk, IEEE arithmetic, Python's division semantics."""
-    options = {"cache": True, "fastmath": False, "error_model": "python", "nogil": False, **kwargs}
+    """Compile a library kernel: nopython, cached on disk, IEEE arithmetic.
+
+    Division by zero gives an infinity or NaN that the kernels test for: status codes, not exceptions, leave the core
+    (and the checks Numba would add around every division make loops larger and slower to compile).
+    """
+    options = {"cache": True, "fastmath": False, "error_model": "numpy", "nogil": False, **kwargs}
     if args and callable(args[0]):
         return numba.njit(**options)(args[0])
     return numba.njit(*args, **options)
@@ -71,6 +76,31 @@ def user_kernel(function, signature=None):
     if signature is None:
         return numba.njit(**options)(function)
     return numba.njit(signature, **options)(function)
+
+
+def first_class(function, signature, cache=False):
+    """`function` as a first-class value of exactly `signature`: a loop taking it compiles once for all of them.
+
+    With ``cache=True`` for functions of the library: kept on disk, and not compiled again inside each of its callers.
+    """
+    return numba.cfunc(signature, error_model="numpy", cache=cache)(function) if JIT_ENABLED else function
+
+
+def _noinline_in_python():
+    """Does nothing where nothing is compiled."""
+
+
+@intrinsic
+def _noinline_compiled(typingctx):
+    def codegen(context, builder, signature, args):
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.none(), codegen
+
+
+#: Called first in a large kernel: it is then not copied into its callers, which keeps their compile time small.
+noinline = _noinline_compiled if JIT_ENABLED else _noinline_in_python
 
 
 def is_dispatcher(function):
@@ -129,3 +159,38 @@ def parameter_unpacker(record, shapes):
         return record_type(p), codegen
 
     return unpack
+
+
+def static_array(array):
+    """A function without arguments that returns `array` inside compiled code, writable and without a copy.
+
+    Numba freezes the arrays a closure captures; derivative wrappers need scratch space that costs no allocation per
+    call. The caller keeps `array` alive. Safe because a compiled slice holds the interpreter lock throughout.
+    """
+    if not JIT_ENABLED:
+        return lambda: array
+    array_type = types.Array(typeof(array).dtype, array.ndim, "C")
+    address, shape, itemsize = array.ctypes.data, array.shape, array.itemsize
+
+    @intrinsic
+    def pointer(typingctx):
+        def codegen(context, builder, signature, args):
+            view = context.make_array(array_type)(context, builder)
+            data = builder.inttoptr(context.get_constant(types.intp, address), view.data.type)
+            strides, stride = [], itemsize
+            for extent in reversed(shape):
+                strides.insert(0, context.get_constant(types.intp, stride))
+                stride *= extent
+            arrayobj.populate_array(
+                view,
+                data=data,
+                shape=[context.get_constant(types.intp, extent) for extent in shape],
+                strides=strides,
+                itemsize=context.get_constant(types.intp, itemsize),
+                meminfo=None,
+            )
+            return view._getvalue()
+
+        return array_type(), codegen
+
+    return pointer
