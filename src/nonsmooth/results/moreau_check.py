@@ -141,7 +141,9 @@ def check_moreau_step(
     energy = relative(abs(T_E - T_B - work_P - work_h), T_B + T_E + reach)
     # What the laws themselves added: gamma with zeta, so that a driving belt does not count as a gain
     created = 0.5 * float((gamma_B + gamma_E) @ P)
-    gain = relative(created, T_B) if created > 0.0 else 0.0
+    # Below this the sign of the work is a matter of rounding and of the solver's tolerance (bodies at rest).
+    floor = 1e-10 * velocity * float(np.sum(np.abs(P)))
+    gain = relative(created, T_B) if created > floor else 0.0
 
     # Gaps: activation at the midpoint, penetration at the end
     n_N = int(laws.n_N)

@@ -131,7 +131,7 @@ class Result:
         self.coordinate_names = _names(
             default, coordinate_names, (self.q if self.q.shape[0] else self.y).shape[0]
         )
-        self.method = str(method)
+        self.method = str(method or "")
         self.method_options = dict(method_options or {})
         self.problem_name = problem_name
         self.params = dict(params or {})
