@@ -165,7 +165,7 @@ def run(
         raise
     seconds = time.perf_counter() - start
 
-    _summary(problem, result, span, seconds)
+    _summary(problem, result, seconds)
     _write(problem, result, files)
     unconverged = getattr(result.audit, "unconverged", 0) or 0
     if not result.success or unconverged:
@@ -228,29 +228,17 @@ def _keep_partial(partial, files: dict[str, Path]) -> None:
         typer.echo(f"nonsmooth: the result so far is in {files['result']}.", err=True)
 
 
-def _summary(problem, result, span, seconds: float) -> None:
-    steps = int(result.nsteps)
-    rows = [
-        ["problem", problem.title],
-        ["method", str(result.method)],
-        ["span", f"{span[0]:g} .. {span[1]:g}"],
-        ["steps", f"{steps} ({seconds:.3g} s, with compilation)"],
-        ["status", result.message],
-    ]
-    counts: dict[str, int] = {}
-    for event in result.events:
-        counts[event.kind] = counts.get(event.kind, 0) + 1
-    rows.append(["events", ", ".join(f"{n} {kind}" for kind, n in counts.items()) or "none"])
-    rows.append(["end state q", _numbers(result.q[:, -1])])
-    rows.append(["end state u", _numbers(result.u[:, -1])])
+def _summary(problem, result, seconds: float) -> None:
+    """What the result says of itself, the time it took, and the distance from the reference."""
+    typer.echo(result.summary())
+    rows = [["wall time", f"{seconds:.3g} s, compilation included"]]
     if problem.reference is not None:
         off = problem.reference.deviation(result.t, result.q, result.u)
         if off["points"]:
-            known = f"position max {off['max_q']:.2e}, velocity mean {off['mean_u']:.2e}"
-            rows.append(["error", f"{known} (against {off['points']} reference points)"])
-    _table(rows)
+            found = f"position max {off['max_q']:.2e}, velocity mean {off['mean_u']:.2e}"
+            rows.append(["against the reference", f"{found} ({off['points']} instants)"])
     typer.echo("")
-    typer.echo(str(result.audit))
+    _table(rows)
 
 
 # -- bench, warmup, info ---------------------------------------------------------------------------------
@@ -373,10 +361,6 @@ def _positive(option: str, value: float | None) -> None:
 
 def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _numbers(values) -> str:
-    return ", ".join(f"{v:.6g}" for v in values)
 
 
 def _table(rows: Sequence[Sequence[str]], header: bool = False) -> None:

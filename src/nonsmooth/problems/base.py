@@ -186,7 +186,9 @@ class Problem:
         if not {"dt", "method", "rtol"} & set(options):
             options["dt"] = self.dt
         options.setdefault("breakpoints", [t for t in self.breakpoints if start < t < end])
-        return simulate(self.system, (start, end), self.q0, self.u0, **options)
+        result = simulate(self.system, (start, end), self.q0, self.u0, **options)
+        result.problem_name = result.problem_name or self.name
+        return result
 
 
 def as_state(values: Sequence[float]) -> Array:
