@@ -1,0 +1,1 @@
+"""What moves: models, laws, constraints."""

@@ -93,7 +93,9 @@ class UserFunction:
     def checked(self, value):
         """`value` as float64 array of `shape`, or a typed error naming the function."""
         if value is None:
-            raise InputError(f"{self.name} returned None: return its value, or take a trailing `out` and fill it.")
+            raise InputError(
+                f"{self.name} returned None: return its value, or take a trailing `out` and fill it."
+            )
         try:
             array = np.asarray(value)
         except ValueError as exc:
@@ -142,7 +144,8 @@ class UserFunction:
         if wanted & set(code.co_cellvars):
             return True
         return any(
-            str(instruction.argval) in wanted or (isinstance(instruction.argval, tuple) and wanted & set(instruction.argval))
+            str(instruction.argval) in wanted
+            or (isinstance(instruction.argval, tuple) and wanted & set(instruction.argval))
             for instruction in dis.get_instructions(code)
             if "FAST" in instruction.opname or "DEREF" in instruction.opname
         )
@@ -183,7 +186,11 @@ class UserFunction:
         if np.ndim(sample) == 1:  # one row given as a plain vector
             return _matrix_row(f, offset, m) if n == 1 else _matrix_column(f, offset, n)
         if isinstance(sample, np.ndarray):
-            return _matrix_return_transposed(f, offset, n, m) if self.transposed else _matrix_return(f, offset, n, m)
+            return (
+                _matrix_return_transposed(f, offset, n, m)
+                if self.transposed
+                else _matrix_return(f, offset, n, m)
+            )
         return _matrix_nested(f, offset, n, m)
 
     def _callback_body(self, offset):
@@ -402,8 +409,3 @@ def _pair(first, second):
         second(t, q, u, p, out)
 
     return both
-
-
-# -- derivatives by differences, in plain Python or compiled ------------------------------------------------------
-
-__all__ = ["UserFunction", "chain", "f8_1", "float64"]

@@ -29,8 +29,14 @@ class Parameters:
         self.names = tuple(values)
         arrays = []
         for name, value in values.items():
-            if not (isinstance(name, str) and name.isidentifier()) or keyword.iskeyword(name) or name[0] == "_":
-                raise InputError(f"`params` has the key {name!r}: a parameter needs a name that works as `p.name`.")
+            if (
+                not (isinstance(name, str) and name.isidentifier())
+                or keyword.iskeyword(name)
+                or name[0] == "_"
+            ):
+                raise InputError(
+                    f"`params` has the key {name!r}: a parameter needs a name that works as `p.name`."
+                )
             try:
                 array = np.asarray(value, dtype=np.float64)
             except (TypeError, ValueError) as exc:
@@ -39,7 +45,7 @@ class Parameters:
                 ) from exc
             if not np.all(np.isfinite(array)):
                 raise NonFiniteError(f"`params[{name!r}]` is {value!r}: it must be finite.")
-            arrays.append(np.ascontiguousarray(array))
+            arrays.append(array)
         self.shapes = tuple(array.shape for array in arrays)
         self.flat = np.concatenate([array.ravel() for array in arrays]) if arrays else np.zeros(0)
         self.record_class = namedtuple("Parameters", self.names)
@@ -79,7 +85,9 @@ class Parameters:
         """A record with some values changed; names and shapes stay, so compiled functions stay valid."""
         unknown = sorted(set(changes) - set(self.names))
         if unknown:
-            raise InputError(f"unknown parameter {unknown[0]!r}; the model has {', '.join(self.names) or 'none'}.")
+            raise InputError(
+                f"unknown parameter {unknown[0]!r}; the model has {', '.join(self.names) or 'none'}."
+            )
         new = Parameters({**self.as_dict(), **changes})
         if new.shapes != self.shapes:
             raise InputError("a changed parameter must keep its shape; build a new system instead.")

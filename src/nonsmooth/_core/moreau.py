@@ -1,0 +1,529 @@
+"""Moreau's midpoint rule: one step, and a run of many steps, compiled.
+
+Studer, Leine, Glocker 2008, sec. 3, with erratum 3 (no extra zeta in c) and kinematics q' = B(t, q) u:
+
+    t_M = t_B + dt/2,  q_M = q_B + B(q_B) u_B dt/2                                        midpoint
+    M_M (u_E - u_B) - h_M dt - sum_i W_i P_i = 0,  h_M = h(t_M, q_M, u_B)                 (15)
+    contacts with g(t_M, q_M) <= 0 are active, friction and other elements always
+    gamma = W_M^T u + zeta_M
+    -(gamma_E + e gamma_B) in N(P)                                                        (17)
+    gamma_E + e gamma_B = G P + c,  G = W^T M^-1 W                                        (18)
+    c = W^T (u_B + M^-1 h dt) + zeta + e gamma_B
+    P = prox(P - r (G P + c))                                                             (19)
+    q_E = q_B + B(q_M) (u_B + u_E)/2 dt                                                   (21)
+
+Energy bookkeeping. With constant M,  dT = 1/2 (u_E + u_B)^T h dt + 1/2 (u_E + u_B)^T W P.  What an impact law adds is
+D = 1/2 (gamma_E + gamma_B)^T P + 1/2 (W^T M^-1 h dt)^T P: the last term takes out what finite forces do during a step in
+which an element sticks or reverses, and vanishes for an impact. D > 0 means that the law created energy.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from nonsmooth._core.jit import (
+    MATRIX_FT,
+    PROJECT_FT,
+    VECTOR_FT,
+    f8_1,
+    f8_2,
+    float64,
+    i8_1,
+    i8_2,
+    int64,
+    kernel,
+    typeof,
+    void,
+)
+from nonsmooth._core.laws import (
+    COULOMB_1D,
+    COULOMB_2D,
+    DIM,
+    FREE_GAMMA,
+    GAMMA_B,
+    HALF_LINE,
+    HI,
+    KIND,
+    LAW,
+    LINK,
+    LO,
+    MODE,
+    MU,
+    N_INTS,
+    N_REALS,
+    N_ROWS,
+    PLACE,
+    ROW,
+    XI,
+    C,
+    E,
+    P,
+)
+from nonsmooth._core.linalg import cholesky, solve_lower, solve_lower_transposed
+from nonsmooth._core.solve_laws import O_TOL, solve_laws
+
+# status codes of a step
+OK, MASS_SINGULAR, NON_FINITE, UNCONVERGED, ZERO_DIRECTION, NON_FINITE_GAP = range(6)
+
+# positions in the int64 array of sizes and flags
+(S_NQ, S_NU, S_NN, S_NL, S_NR, S_HAS_B, S_CONST_M, S_CONST_W, S_HAS_ZETA, S_HAS_BOUNDS, S_READY) = range(11)
+N_SIZES = 11
+
+# positions in the float64 array of running totals
+(
+    T_GAP, T_GAP_T, T_RES, T_RES_T, T_WORK_FORCES, T_WORK_CONTACTS, T_GAIN, T_GAIN_T, T_GAIN_BEFORE, T_GAIN_AFTER,
+    T_GAIN_LAW, T_GAIN_COUNT, T_UNCONVERGED, T_ITER_MAX, T_ITER_SUM, T_UNCONVERGED_T,
+) = range(16)  # fmt: skip
+N_TOTALS = 16
+
+# positions in the float64 array describing the last step
+I_RES, I_ITER, I_LAW, I_ACTIVE, I_ROWS = range(5)
+N_INFO = 5
+
+# Work space. `coords` (2, n_q): rows Q_M, Q_NEW; `speeds` (4, n_u): rows H, DU, U_FREE, U_NEW; the prox problem of the
+# active laws in ints, reals, rows, G, A, xy (see `laws`); `P_new`, `modes_new` by row and law of the model.
+Work = namedtuple(
+    "Work", "M L WT Y B G_all G A rows reals xy ints coords speeds g zeta bounds P_new modes_new"
+)  # fmt: skip
+Q_M, Q_NEW = range(2)
+H, DU, U_FREE, U_NEW = range(4)
+
+# The laws of the model: `ints` rows KIND, ROW, DIM, LINK; `reals` rows MU, E.
+Laws = namedtuple("Laws", "ints reals")
+
+# Output of a run: one row per stored instant; `q_B, u_B` the begin of the step that ends there;
+# `scalars` columns t, dt, residual, iterations.
+Output = namedtuple("Output", "scalars q u P modes q_B u_B")
+State = namedtuple("State", "q u P modes")
+
+
+def make_work(n_q, n_u, n_N, n_laws, n_rows):
+    """Work space of a model with these sizes."""
+    r, l = max(n_rows, 1), max(n_laws, 1)
+    return Work(
+        M=np.zeros((n_u, n_u)), L=np.zeros((n_u, n_u)), WT=np.zeros((r, n_u)), Y=np.zeros((r, n_u)),
+        B=np.zeros((n_q, n_u)), G_all=np.zeros((r, r)), G=np.zeros((r, r)), A=np.zeros((r + 1, r)),
+        rows=np.zeros((N_ROWS, r)), reals=np.zeros((N_REALS, l)), xy=np.zeros((2, 4)),
+        ints=np.zeros((N_INTS, l), dtype=np.int64), coords=np.zeros((2, n_q)), speeds=np.zeros((4, n_u)),
+        g=np.zeros(max(n_N, 1)), zeta=np.zeros(r), bounds=np.zeros(2 * r), P_new=np.zeros(r),
+        modes_new=np.zeros(l, dtype=np.int64),
+    )  # fmt: skip
+
+
+def make_output(n, n_q, n_u, n_rows, n_laws, with_begin):
+    """Output buffers for `n` instants."""
+    m = n if with_begin else 1
+    return Output(
+        scalars=np.zeros((n, 4)), q=np.zeros((n, n_q)), u=np.zeros((n, n_u)), P=np.zeros((n, n_rows)),
+        modes=np.zeros((n, n_laws), dtype=np.int8), q_B=np.zeros((m, n_q)), u_B=np.zeros((m, n_u)),
+    )  # fmt: skip
+
+
+WORK_TYPE = typeof(make_work(1, 1, 1, 1, 1))
+LAWS_TYPE = typeof(Laws(np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1))))
+OUTPUT_TYPE = typeof(make_output(1, 1, 1, 1, 1, True))
+STATE_TYPE = typeof(State(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64)))
+MODEL_TYPES = (MATRIX_FT, VECTOR_FT, VECTOR_FT, MATRIX_FT, VECTOR_FT, VECTOR_FT, MATRIX_FT, PROJECT_FT)
+
+
+@kernel(int64(MATRIX_FT, MATRIX_FT, i8_1, WORK_TYPE, float64, f8_1, f8_1, f8_1))
+def prepare(f_mass, f_dir, size, w, t, q, u, p):
+    """Evaluate once what does not change during the run: a constant mass matrix, constant directions."""
+    n_u, n_rows = size[S_NU], size[S_NR]
+    if size[S_CONST_M]:
+        f_mass(t, q, u, p, w.M)
+        bad = cholesky(w.M, w.L, n_u)
+        if bad != 0:
+            return MASS_SINGULAR
+    if size[S_CONST_W] and n_rows > 0:
+        f_dir(t, q, u, p, w.WT)
+        if size[S_CONST_M]:
+            for i in range(n_rows):
+                solve_lower(w.L, w.WT[i], w.Y[i], n_u)
+            for i in range(n_rows):
+                for j in range(n_rows):
+                    s = 0.0
+                    for k in range(n_u):
+                        s += w.Y[i, k] * w.Y[j, k]
+                    w.G_all[i, j] = s
+    size[S_READY] = 1
+    return OK
+
+
+@kernel(
+    int64(
+        *MODEL_TYPES, LAWS_TYPE, i8_1, f8_1, f8_1, WORK_TYPE, float64, float64, f8_1, f8_1, f8_1, i8_1, f8_1
+    )
+)
+def moreau_step(
+    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project,
+    laws, size, options, p, w, t, dt, q, u, P_0, modes_0, info,
+):  # fmt: skip
+    """One step of length `dt` from (t, q, u); the guess for impulses and modes is `P_0, modes_0`. Returns a status.
+
+    The new state is left in ``w.coords[Q_NEW], w.speeds[U_NEW], w.P_new, w.modes_new``; nothing else changes, so a step
+    can be tried, rejected and repeated.
+    """
+    n_q, n_u, n_N, n_laws, n_rows = size[S_NQ], size[S_NU], size[S_NN], size[S_NL], size[S_NR]
+    const_M = size[S_CONST_M] != 0
+    const_W = size[S_CONST_W] != 0
+    M, L, WT, Y, G = w.M, w.L, w.WT, w.Y, w.G
+    ints, rows, coords, speeds, zeta = w.ints, w.rows, w.coords, w.speeds, w.zeta
+    q_M = coords[Q_M]
+
+    # midpoint
+    t_M = t + 0.5 * dt
+    if size[S_HAS_B]:
+        f_B(t, q, u, p, w.B)
+        for i in range(n_q):
+            s = 0.0
+            for j in range(n_u):
+                s += w.B[i, j] * u[j]
+            q_M[i] = q[i] + 0.5 * dt * s
+        f_B(t_M, q_M, u, p, w.B)
+    else:
+        for i in range(n_q):
+            q_M[i] = q[i] + 0.5 * dt * u[i]
+
+    # mass, forces, free velocity
+    if not const_M:
+        f_mass(t_M, q_M, u, p, M)
+        if cholesky(M, L, n_u) != 0:
+            return MASS_SINGULAR
+    f_force(t_M, q_M, u, p, speeds[H])
+    solve_lower(L, speeds[H], speeds[DU], n_u)
+    solve_lower_transposed(L, speeds[DU], speeds[DU], n_u)
+    for i in range(n_u):
+        speeds[U_FREE, i] = u[i] + dt * speeds[DU, i]
+        speeds[U_NEW, i] = speeds[U_FREE, i]
+
+    # which laws act: contacts closed at the midpoint, everything else always
+    n_active = 0
+    n = 0
+    if n_N > 0:
+        f_gap(t_M, q_M, u, p, w.g)
+    for l in range(n_laws):
+        ints[PLACE, l] = -1
+        w.modes_new[l] = 0
+        kind = laws.ints[KIND, l]
+        link = laws.ints[LINK, l]
+        if kind == HALF_LINE:
+            g = w.g[l]
+            if not g <= 0.0:
+                if g != g:
+                    info[I_LAW] = l
+                    return NON_FINITE_GAP
+                continue
+        elif link >= 0:
+            if ints[PLACE, link] < 0:
+                continue
+            link = ints[PLACE, link]
+        a = n_active
+        ints[PLACE, l] = a
+        ints[LAW, a] = l
+        ints[KIND, a] = kind
+        ints[ROW, a] = n
+        ints[DIM, a] = laws.ints[DIM, l]
+        ints[LINK, a] = link
+        ints[MODE, a] = modes_0[l]
+        w.reals[MU, a] = laws.reals[MU, l]
+        w.reals[E, a] = laws.reals[E, l]
+        n += laws.ints[DIM, l]
+        n_active += 1
+    for i in range(n_rows):
+        w.P_new[i] = 0.0
+    info[I_ACTIVE] = n_active
+    info[I_ROWS] = n
+    info[I_RES] = 0.0
+    info[I_ITER] = 0.0
+
+    status = OK
+    if n > 0:
+        # the contact problem: G, c and bounds of the active rows
+        if not const_W:
+            f_dir(t_M, q_M, u, p, WT)
+        if size[S_HAS_ZETA]:
+            f_zeta(t_M, q_M, u, p, zeta)
+        if size[S_HAS_BOUNDS]:
+            f_bounds(t_M, q_M, u, p, w.bounds)
+        for a in range(n_active):
+            i0 = laws.ints[ROW, ints[LAW, a]]
+            k0 = ints[ROW, a]
+            for d in range(ints[DIM, a]):
+                i = i0 + d
+                k = k0 + d
+                gamma_B = zeta[i]
+                free = zeta[i]
+                for j in range(n_u):
+                    gamma_B += WT[i, j] * u[j]
+                    free += WT[i, j] * speeds[U_FREE, j]
+                rows[GAMMA_B, k] = gamma_B
+                rows[FREE_GAMMA, k] = free
+                rows[C, k] = free + w.reals[E, a] * gamma_B  # eq. (18), erratum 3
+                rows[P, k] = P_0[i]
+                rows[LO, k] = w.bounds[i] * dt
+                rows[HI, k] = w.bounds[n_rows + i] * dt
+                if not (const_M and const_W):
+                    solve_lower(L, WT[i], Y[i], n_u)
+                for b in range(a + 1):
+                    j0 = laws.ints[ROW, ints[LAW, b]]
+                    m0 = ints[ROW, b]
+                    for f in range(ints[DIM, b] if b < a else d + 1):
+                        if const_M and const_W:
+                            s = w.G_all[i, j0 + f]
+                        else:
+                            s = 0.0
+                            for v in range(n_u):
+                                s += Y[i, v] * Y[j0 + f, v]
+                        G[k, m0 + f] = s
+                        G[m0 + f, k] = s
+                if not G[k, k] > 0.0:
+                    info[I_LAW] = ints[LAW, a]
+                    return ZERO_DIRECTION
+
+        # impulses
+        iterations, res = solve_laws(f_project, ints, w.reals, rows, G, w.A, w.xy, dt, n_active, n, options)
+        info[I_RES] = res
+        info[I_ITER] = iterations
+        if not res <= options[O_TOL]:
+            status = UNCONVERGED
+
+        # end velocity
+        for j in range(n_u):
+            speeds[DU, j] = 0.0
+        for a in range(n_active):
+            l = ints[LAW, a]
+            w.modes_new[l] = ints[MODE, a]
+            for d in range(ints[DIM, a]):
+                i = laws.ints[ROW, l] + d
+                s = rows[P, ints[ROW, a] + d]
+                w.P_new[i] = s
+                for j in range(n_u):
+                    speeds[DU, j] += Y[i, j] * s
+        solve_lower_transposed(L, speeds[DU], speeds[DU], n_u)
+        for j in range(n_u):
+            speeds[U_NEW, j] += speeds[DU, j]
+
+    # end position, eq. (21)
+    check = 0.0
+    for i in range(n_q):
+        s = 0.0
+        if size[S_HAS_B]:
+            for j in range(n_u):
+                s += w.B[i, j] * (u[j] + speeds[U_NEW, j])
+        else:
+            s = u[i] + speeds[U_NEW, i]
+        coords[Q_NEW, i] = q[i] + 0.5 * dt * s
+        check += coords[Q_NEW, i] - coords[Q_NEW, i]
+    for i in range(n_u):
+        check += speeds[U_NEW, i] - speeds[U_NEW, i]
+    if check != 0.0:  # inf - inf and nan - nan are nan
+        return NON_FINITE
+    return status
+
+
+@kernel(float64(f8_2, f8_1, int64))
+def kinetic_energy(M, u, n_u):
+    """1/2 u^T M u."""
+    T = 0.0
+    for i in range(n_u):
+        s = 0.0
+        for j in range(n_u):
+            s += M[i, j] * u[j]
+        T += 0.5 * u[i] * s
+    return T
+
+
+@kernel(void(LAWS_TYPE, i8_1, WORK_TYPE, float64, float64, f8_1, f8_1, f8_1))
+def bookkeeping(laws, size, w, t, dt, u, info, totals):
+    """Running totals over all steps: worst gap and residual, work of forces and contacts, energy made by impact laws."""
+    n_u, n_N = size[S_NU], size[S_NN]
+    for l in range(n_N):
+        if w.g[l] < totals[T_GAP]:
+            totals[T_GAP] = w.g[l]
+            totals[T_GAP_T] = t + 0.5 * dt
+    work = 0.0
+    for i in range(n_u):
+        work += (u[i] + w.speeds[U_NEW, i]) * w.speeds[H, i]
+    totals[T_WORK_FORCES] += 0.5 * dt * work
+    n_active = int(info[I_ACTIVE])
+    if n_active == 0:
+        return
+    if info[I_RES] > totals[T_RES]:
+        totals[T_RES] = info[I_RES]
+        totals[T_RES_T] = t + dt
+    totals[T_ITER_MAX] = max(totals[T_ITER_MAX], info[I_ITER])
+    totals[T_ITER_SUM] += info[I_ITER]
+    ints, rows = w.ints, w.rows
+    work = 0.0
+    made = 0.0
+    worst = 0.0
+    worst_law = -1
+    for a in range(n_active):
+        i0 = laws.ints[ROW, ints[LAW, a]]
+        made_here = 0.0
+        for d in range(ints[DIM, a]):
+            k = ints[ROW, a] + d
+            gamma_B = rows[GAMMA_B, k]
+            gamma_E = rows[XI, k] - w.reals[E, a] * gamma_B
+            work += 0.5 * (gamma_E + gamma_B - 2.0 * w.zeta[i0 + d]) * rows[P, k]
+            # finite forces taken out: free - gamma_B = W^T M^-1 h dt
+            made_here += 0.5 * (gamma_E + rows[FREE_GAMMA, k]) * rows[P, k]
+        made += made_here
+        if made_here > worst:
+            worst = made_here
+            worst_law = ints[LAW, a]
+    totals[T_WORK_CONTACTS] += work
+    if made > 0.0:
+        T_B = kinetic_energy(w.M, u, n_u)
+        T_E = kinetic_energy(w.M, w.speeds[U_NEW], n_u)
+        gain = made / (T_B + T_E) if T_B + T_E > 0.0 else 0.0
+        if gain > 1e-9:
+            totals[T_GAIN_COUNT] += 1
+            if gain > totals[T_GAIN]:
+                totals[T_GAIN] = gain
+                totals[T_GAIN_T] = t + dt
+                totals[T_GAIN_BEFORE] = T_B
+                totals[T_GAIN_AFTER] = T_E
+                totals[T_GAIN_LAW] = worst_law
+
+
+# positions in the int64 array of counters of a run
+(C_STEP, C_STEPS, C_OUT, C_EVENTS, C_EVERY, C_EVAL, C_TOTAL, C_ACCEPT, C_FIRST, C_BEGIN, C_TAIL) = range(11)
+N_COUNTERS = 11
+
+
+@kernel(int64(int64, int64))
+def structure(kind, mode):
+    """What the integrator sees of a mode: an open contact and a closed one without impulse are the same (sec. 8.1)."""
+    if kind == HALF_LINE and mode == -2:
+        return 0
+    return mode
+
+
+@kernel(void(WORK_TYPE, OUTPUT_TYPE, int64, float64, float64, float64, STATE_TYPE, i8_1, f8_1, int64))
+def store(w, out, k, t_out, t, dt, state, size, info, with_begin):
+    """Write the instant `t_out` of the step from `t` into row `k` of the output.
+
+    Inside the step positions follow the mean velocity; velocities are linear, unless an impact acted: then the end
+    velocity is the right limit.
+    """
+    n_q, n_u = size[S_NQ], size[S_NU]
+    out.scalars[k, 0] = t_out
+    out.scalars[k, 1] = dt
+    out.scalars[k, 2] = info[I_RES]
+    out.scalars[k, 3] = info[I_ITER]
+    for i in range(size[S_NR]):
+        out.P[k, i] = w.P_new[i]
+    for l in range(size[S_NL]):
+        out.modes[k, l] = w.modes_new[l]
+    s = (t_out - t) / dt
+    if s > 1.0 - 1e-9:
+        s = 1.0
+    s_u = s
+    for l in range(size[S_NN]):
+        if w.modes_new[l] == 1 and state.modes[l] != 1:
+            s_u = 1.0
+    for i in range(n_q):
+        end = w.coords[Q_NEW, i]
+        out.q[k, i] = end if s == 1.0 else state.q[i] + s * (end - state.q[i])
+    for i in range(n_u):
+        end = w.speeds[U_NEW, i]
+        out.u[k, i] = end if s_u == 1.0 else state.u[i] + s_u * (end - state.u[i])
+    if with_begin:
+        for i in range(n_q):
+            out.q_B[k, i] = state.q[i]
+        for i in range(n_u):
+            out.u_B[k, i] = state.u[i]
+
+
+@kernel(
+    int64(
+        *MODEL_TYPES, LAWS_TYPE, i8_1, f8_1, f8_1, WORK_TYPE, STATE_TYPE, f8_1, i8_1, f8_1, OUTPUT_TYPE, i8_2, f8_2,
+        f8_1, f8_1, int64,
+    )
+)  # fmt: skip
+def run_moreau(
+    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project,
+    laws, size, options, p, w, state, clock, counters, totals, out, events, event_times, t_eval, info, budget,
+):  # fmt: skip
+    """Take up to `budget` steps of the segment described by `clock` and `counters`; returns the status of the last one.
+
+    ``clock`` = (begin of the segment, step size, size of the last step, end of the segment). Stops early when an output
+    or event buffer is full. All progress is in the arrays, so a raised exception loses nothing.
+    """
+    t_0, dt_main, dt_last, t_end = clock[0], clock[1], clock[2], clock[3]
+    if size[S_READY] == 0:
+        status = prepare(f_mass, f_dir, size, w, t_0, state.q, state.u, p)
+        if status != OK:
+            return status
+    n_laws = size[S_NL]
+    n_eval = t_eval.size
+    capacity = out.q.shape[0]
+    for _ in range(budget):
+        step = counters[C_STEP]
+        if (
+            step >= counters[C_STEPS]
+            or counters[C_OUT] >= capacity
+            or counters[C_EVENTS] + n_laws > events.shape[0]
+        ):
+            break
+        t = t_0 + step * dt_main
+        last = step == counters[C_STEPS] - 1
+        dt = dt_last if last else dt_main
+        t_new = t_end if last else t_0 + (step + 1) * dt_main
+
+        status = moreau_step(
+            f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w, t, dt,
+            state.q, state.u, state.P, state.modes, info,
+        )  # fmt: skip
+        if status != OK:
+            if status != UNCONVERGED or counters[C_ACCEPT] == 0:
+                return status
+            totals[T_UNCONVERGED] += 1
+            totals[T_UNCONVERGED_T] = t_new
+        bookkeeping(laws, size, w, t, dt, state.u, info, totals)
+
+        # switching incidents: a law that changes its structure (the first step only sets it)
+        if counters[C_FIRST] == 0:
+            for l in range(n_laws):
+                kind = laws.ints[KIND, l]
+                if structure(kind, w.modes_new[l]) != structure(kind, state.modes[l]):
+                    e = counters[C_EVENTS]
+                    events[e, 0] = counters[C_TOTAL]
+                    events[e, 1] = l
+                    events[e, 2] = state.modes[l]
+                    events[e, 3] = w.modes_new[l]
+                    event_times[e, 0] = t
+                    event_times[e, 1] = t_new
+                    counters[C_EVENTS] = e + 1
+        counters[C_FIRST] = 0
+        counters[C_TOTAL] += 1
+
+        # output: at every k-th step, or at the instants asked for (the buffer holds all of them)
+        while counters[C_OUT] < capacity:
+            if n_eval > 0:
+                if counters[C_EVAL] >= n_eval or t_eval[counters[C_EVAL]] > t_new + 1e-12 * dt:
+                    break
+                t_out = t_eval[counters[C_EVAL]]
+                counters[C_EVAL] += 1
+            else:
+                if counters[C_TOTAL] % counters[C_EVERY] != 0 and not (last and counters[C_TAIL] != 0):
+                    break
+                t_out = t_new
+            store(w, out, counters[C_OUT], t_out, t, dt, state, size, info, counters[C_BEGIN])
+            counters[C_OUT] += 1
+            if n_eval == 0:
+                break
+
+        # advance
+        for i in range(size[S_NQ]):
+            state.q[i] = w.coords[Q_NEW, i]
+        for i in range(size[S_NU]):
+            state.u[i] = w.speeds[U_NEW, i]
+        for i in range(size[S_NR]):
+            state.P[i] = w.P_new[i]
+        for l in range(n_laws):
+            state.modes[l] = w.modes_new[l]
+        counters[C_STEP] = step + 1
+    return OK

@@ -1,0 +1,73 @@
+"""The prox problem of one time step, solved: the choice between exact small solves and relaxation.
+
+``method`` 0 (auto): Newton on the modes from the last step's modes; if that does not settle, all combinations of modes
+where they are few; then projected Gauss-Seidel in rounds, each followed by Newton from its modes. 1: PSOR. 2: PJOR. The
+two relaxation methods are kept pure, as in the paper.
+"""
+
+from nonsmooth._core.jit import PROJECT_FT, f8_1, f8_2, float64, i8_2, int64, kernel, types
+from nonsmooth._core.laws import P, r_factors
+from nonsmooth._core.modes_newton import by_modes
+from nonsmooth._core.psor import relax
+
+AUTO = 0
+PSOR = 1
+PJOR = 2
+
+# positions in the float64 array of solver options
+O_METHOD, O_TOL, O_MAX_ITER, O_OMEGA, O_STRATEGY, O_NEWTON = range(6)
+N_OPTIONS = 6
+
+
+@kernel(
+    types.UniTuple(float64, 2)(PROJECT_FT, i8_2, f8_2, f8_2, f8_2, f8_2, f8_2, float64, int64, int64, f8_1)
+)
+def solve_laws(f_project, ints, reals, rows, G, A, xy, dt, n_laws, n, options):
+    """Solve for the impulses; the arrays hold the guess (impulses, modes) and become the solution.
+
+    Returns (iterations, residual). The spare last row of `A` keeps the relaxed impulses while Newton is tried.
+    """
+    method = int(options[O_METHOD])
+    tol = options[O_TOL]
+    max_iter = int(options[O_MAX_ITER])
+    r_factors(int(options[O_STRATEGY]), options[O_OMEGA], ints, reals, G, n_laws, n)
+    iterations = 0.0
+    sweeps = 0
+    res = 1e300
+    attempt = 0
+    while True:
+        if method == AUTO:
+            for enumerate_all in range(2 if attempt == 0 else 1):
+                solves, exact = by_modes(
+                    enumerate_all,
+                    f_project,
+                    ints,
+                    reals,
+                    rows,
+                    G,
+                    A,
+                    xy,
+                    dt,
+                    n_laws,
+                    n,
+                    tol,
+                    int(options[O_NEWTON]),
+                )
+                iterations += solves
+                if exact <= tol:
+                    return iterations, exact
+            if attempt > 0:
+                for i in range(n):
+                    rows[P, i] = A[n, i]
+        attempt += 1
+        # once the budget is used up, one empty round sets xi, modes and the residual of the impulses returned
+        budget = max_iter if method != AUTO else min(50 * attempt, max_iter - sweeps)
+        done, res = relax(
+            int(method == PJOR), f_project, ints, reals, rows, G, xy, dt, n_laws, n, tol, budget
+        )
+        sweeps += int(done)
+        iterations += done
+        if res <= tol or budget <= 0 or method != AUTO or not res < 1e290:
+            return iterations, res
+        for i in range(n):
+            A[n, i] = rows[P, i]

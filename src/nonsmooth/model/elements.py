@@ -1,0 +1,223 @@
+"""What a user hangs on a mechanical system: contacts, friction elements, other set-valued laws, constraints.
+
+These classes only hold and check what was given. `MechanicalSystem` turns them into laws and functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nonsmooth.errors import InputError, NonFiniteError, RangeError
+
+
+def check_coefficient(
+    values, name: str, owner: str, upper: float | None, allow_infinite: bool = False
+) -> np.ndarray:
+    """A coefficient or an array of them as float64, each in [0, upper]."""
+    try:
+        array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError) as exc:
+        raise InputError(
+            f"`{name}` of {owner} is {values!r}: give a number, or an array with one per contact."
+        ) from exc
+    if array.ndim != 1:
+        raise InputError(
+            f"`{name}` of {owner} has {array.ndim} dimensions: give a number, or one number per contact."
+        )
+    for value in array:
+        if math.isnan(value) or (math.isinf(value) and not (allow_infinite and value > 0)):
+            raise NonFiniteError(f"`{name}` of {owner} is {value}: it must be a finite number.")
+        if value < 0:
+            raise RangeError(f"`{name}` of {owner} is {value:g}: it must not be negative.")
+        if upper is not None and value > upper:
+            raise RangeError(
+                f"`{name}` of {owner} is {value:g}: it must lie between 0 and {upper:g} (a larger one creates energy)."
+            )
+    return array
+
+
+def _owner(kind: str, name) -> str:
+    return f"{kind} {name!r}" if name else kind
+
+
+@dataclass
+class Contact:
+    """Unilateral contact(s), with restitution and Coulomb friction.
+
+    Parameters
+    ----------
+    gap : callable ``gap(t, q[, p]) -> float or (m,)``
+        Gap functions, positive when open. With a trailing ``out`` they are written instead of returned.
+    restitution : float or (m,)
+        Newton's coefficient e_N in [0, 1].
+    friction : float or (m,)
+        Coulomb coefficient mu >= 0; ``inf`` means "always sticks while closed".
+    tangent : callable ``tangent(t, q[, p]) -> (n,) or (n, k m)``
+        Directions W_T in columns, k = 1 (line) or 2 (isotropic disk) per contact.
+    surface_velocity : callable ``(t, q[, p]) -> float or (k m,)``
+        Added to W_T^T u, e.g. minus the speed of a belt.
+    tangential_restitution : float or (m,)
+        e_T in [0, 1].
+    jacobian : callable ``jacobian(t, q[, p]) -> (m, n_q)``
+        dg/dq; found automatically if left out.
+    jacobian_rate : callable ``(t, q, u[, p]) -> (m,)``
+        d/dt(W_N^T) u + d zeta/dt, needed by acceleration-level schemes; found automatically if left out.
+    size : int
+        Number of contacts m, only needed if it cannot be seen from `gap`.
+    name : str or sequence of str
+    """
+
+    gap: Callable
+    restitution: Any = 0.0
+    friction: Any = 0.0
+    tangent: Callable | None = None
+    surface_velocity: Callable | None = None
+    tangential_restitution: Any = 0.0
+    jacobian: Callable | None = None
+    jacobian_rate: Callable | None = None
+    size: int | None = None
+    name: str | Sequence[str] | None = None
+
+    def __post_init__(self):
+        owner = _owner("contact", self.name)
+        self.restitution = check_coefficient(self.restitution, "restitution", owner, 1.0)
+        self.friction = check_coefficient(self.friction, "friction", owner, None, allow_infinite=True)
+        self.tangential_restitution = check_coefficient(
+            self.tangential_restitution, "tangential_restitution", owner, 1.0
+        )
+        for attribute in ("gap", "tangent", "surface_velocity", "jacobian", "jacobian_rate"):
+            value = getattr(self, attribute)
+            if value is not None and not callable(value):
+                raise InputError(f"`{attribute}` of {owner} is {value!r}: a function is wanted.")
+        if self.gap is None:
+            raise InputError(f"`gap` of {owner} is missing.")
+        if np.any(self.friction > 0) and self.tangent is None:
+            raise InputError(
+                f"{owner} has friction = {self.friction.tolist()} but no `tangent`: give the sliding directions W_T."
+            )
+
+
+@dataclass
+class FrictionElement:
+    """Dry friction with a given force limit, always active.
+
+    Parameters
+    ----------
+    direction : callable ``direction(t, q[, p]) -> (n,) or (n, k)``
+        k = 1 (line) or 2 (disk) directions in columns.
+    limit : float or callable ``limit(t, q, u[, p]) -> float``
+        Largest friction force.
+    surface_velocity : callable ``(t, q[, p]) -> float or (k,)``
+    name : str
+    """
+
+    direction: Callable
+    limit: Any
+    surface_velocity: Callable | None = None
+    name: str | None = None
+
+    def __post_init__(self):
+        owner = _owner("friction element", self.name)
+        if not callable(self.direction):
+            raise InputError(f"`direction` of {owner} is {self.direction!r}: a function is wanted.")
+        if not callable(self.limit):
+            self.limit = float(check_coefficient(self.limit, "limit", owner, None)[0])
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The forces [lower, upper]; a pre-stressed spring, a one-sided damper. Infinite ends are allowed."""
+
+    lower: float
+    upper: float
+
+    def __post_init__(self):
+        lower, upper = float(self.lower), float(self.upper)
+        if math.isnan(lower) or math.isnan(upper):
+            raise NonFiniteError(f"Interval({self.lower}, {self.upper}): the ends must be numbers.")
+        if not lower <= upper:
+            raise RangeError(
+                f"Interval({self.lower}, {self.upper}): the lower end must not exceed the upper one."
+            )
+
+
+@dataclass(frozen=True)
+class Ball:
+    """The forces of size at most `radius`."""
+
+    radius: float
+
+    def __post_init__(self):
+        check_coefficient(self.radius, "radius", "Ball", None)
+
+
+@dataclass(frozen=True)
+class ConvexSet:
+    """A convex set of forces given by its projection ``project(x) -> nearest point``, x of shape (k,), k <= 3."""
+
+    project: Callable
+
+    def __post_init__(self):
+        if not callable(self.project):
+            raise InputError(f"`project` of a ConvexSet is {self.project!r}: a function is wanted.")
+
+
+@dataclass
+class SetValuedElement:
+    """Any other set-valued law -(gamma_E + e gamma_B) in N_C(P), C a convex set of forces.
+
+    Parameters
+    ----------
+    direction : callable ``direction(t, q[, p]) -> (n,) or (n, k)``
+    set : Interval, Ball or ConvexSet
+    restitution : float in [0, 1]
+    name : str
+    """
+
+    direction: Callable
+    set: Interval | Ball | ConvexSet
+    restitution: float = 0.0
+    name: str | None = None
+
+    def __post_init__(self):
+        owner = _owner("set-valued element", self.name)
+        if not callable(self.direction):
+            raise InputError(f"`direction` of {owner} is {self.direction!r}: a function is wanted.")
+        if not isinstance(self.set, Interval | Ball | ConvexSet):
+            raise InputError(f"`set` of {owner} is {self.set!r}: give an Interval, a Ball or a ConvexSet.")
+        self.restitution = float(check_coefficient(self.restitution, "restitution", owner, 1.0)[0])
+
+
+@dataclass
+class Joint:
+    """Holonomic constraint(s) ``constraint(t, q[, p]) = 0``, shape (m,); `jacobian` (m, n_q) is found if left out."""
+
+    constraint: Callable
+    jacobian: Callable | None = None
+    name: str | None = None
+
+    def __post_init__(self):
+        if not callable(self.constraint):
+            raise InputError(
+                f"`constraint` of {_owner('joint', self.name)} is {self.constraint!r}: a function is wanted."
+            )
+
+
+@dataclass
+class NonholonomicConstraint:
+    """Constraint(s) ``constraint(t, q, u[, p]) = 0``, shape (m,), linear in the velocities."""
+
+    constraint: Callable
+    name: str | None = None
+
+    def __post_init__(self):
+        if not callable(self.constraint):
+            raise InputError(
+                f"`constraint` of {_owner('nonholonomic constraint', self.name)} is {self.constraint!r}: "
+                "a function is wanted."
+            )

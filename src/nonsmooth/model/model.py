@@ -1,0 +1,575 @@
+"""The model every scheme relies on: a small set of questions, answered compiled and in plain NumPy.
+
+What a scheme may ask (n_q coordinates, n_u velocities, rows of all laws in the order of `LawTable`):
+
+====================  ==========================================================================
+mass, force           M(t, q), h(t, q, u)
+gap                   g_N(t, q), one entry per unilateral contact
+directions, zeta      W^T(t, q) and zeta(t, q): relative velocity gamma = W^T u + zeta
+bounds                force bounds of elements with given limits: (lower | upper), by row
+kinematics            B(t, q) in q' = B u
+quadratic term        d/dt(W^T) u + d zeta/dt, for acceleration-level schemes
+force tangents        dh/dq, dh/du, for implicit schemes
+====================  ==========================================================================
+
+`core` holds them as first-class compiled functions; the methods below answer from the user's own Python functions, which
+is the independent route the audit takes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nonsmooth._core import laws as codes
+from nonsmooth._core.jit import JIT_ENABLED, MATRIX, PROJECT, VECTOR, is_dispatcher, user_kernel
+from nonsmooth._core.moreau import N_SIZES, S_CONST_M, S_CONST_W, S_HAS_B, S_HAS_BOUNDS, S_HAS_ZETA
+from nonsmooth._core.moreau import S_NL, S_NN, S_NQ, S_NR, S_NU
+from nonsmooth._core.trivial import no_matrix, no_projection, no_vector
+from nonsmooth.contact.laws import LawTable, LawTableBuilder
+from nonsmooth.errors import InputError, ModelError, ShapeError
+from nonsmooth.model.derivatives import Differentiator
+from nonsmooth.model.elements import Ball, ConvexSet, Interval
+from nonsmooth.model.functions import UserFunction, chain
+
+
+class CoreFunctions(NamedTuple):
+    """The compiled functions of a model, in the order the loops take them."""
+
+    mass: Any
+    force: Any
+    gap: Any
+    directions: Any
+    zeta: Any
+    bounds: Any
+    kinematics: Any
+    project: Any
+
+
+class Model:
+    """A `MechanicalSystem` bound to the size of its state. Made by ``system.bind(t0, q0, u0)``."""
+
+    def __init__(self, system, t0: float, q0: np.ndarray, u0: np.ndarray):
+        self.system = system
+        self.parameters = system.parameters
+        self.n_q, self.n_u = q0.size, u0.size
+        self._t0, self._q0, self._u0 = t0, q0.copy(), u0.copy()
+        if system.kinematics is None and self.n_q != self.n_u:
+            raise ShapeError(
+                f"`q0` has shape {q0.shape} and `u0` has shape {u0.shape}: they must agree unless `kinematics` is given."
+            )
+        n_q, n_u = self.n_q, self.n_u
+        self.f_mass = self._function(system.mass, "mass", (n_u, n_u))
+        self.f_force = self._function(system.force, "force", (n_u,), takes_u=True)
+        self.f_kinematics = (
+            None if system.kinematics is None else self._function(system.kinematics, "kinematics", (n_q, n_u))
+        )
+        self.f_potential = (
+            None if system.potential is None else self._function(system.potential, "potential", (1,))
+        )
+        self._collect_laws()
+        self._core: CoreFunctions | None = None
+        self._constant: tuple[bool, bool] = (False, False)
+        self._differentiator: Differentiator | None = None
+
+    # -- building ---------------------------------------------------------------------------------------------------
+
+    def _function(self, function, name, shape, takes_u=False, transposed=False):
+        return UserFunction(function, name, shape, takes_u, self.parameters, transposed)
+
+    def _collect_laws(self):
+        """Count contacts and rows, and put all laws in one table."""
+        table = LawTableBuilder()
+        t, q, u = self._t0, self._q0, self._u0
+        self.gaps_of, self.jacobians_of, self.normal_rows = [], [], []
+        self.tangents_of, self.surface_of, self.tangent_rows = [], [], []
+        self.bounds_of: list[tuple] = []  # (row, dim, "limit" function or (lower, upper))
+        self.sets: dict[int, ConvexSet] = {}
+        groups = []
+        for index, contact in enumerate(self.system.contacts):
+            label = f"contact {contact.name!r}" if contact.name else f"contact {index}"
+            m = contact.size or _count(contact.gap, self.parameters, t, q, u, f"gap of {label}", False)
+            names = _names(contact.name, f"contact {index}", m, label)
+            e = _spread(contact.restitution, m, "restitution", label)
+            mu = _spread(contact.friction, m, "friction", label)
+            e_T = _spread(contact.tangential_restitution, m, "tangential_restitution", label)
+            first = len(table.entries)
+            row = table.row
+            for i in range(m):
+                table.add(codes.HALF_LINE, 1, names[i], e=e[i])
+            rows = slice(row, row + m)
+            self.gaps_of.append(self._function(contact.gap, f"gap of {label}", (m,)))
+            self.jacobians_of.append(
+                None
+                if contact.jacobian is None
+                else self._function(contact.jacobian, f"jacobian of {label}", (m, self.n_q))
+            )
+            self.normal_rows.append(rows)
+            groups.append((contact, label, names, mu, e_T, first, m))
+        n_N = table.row
+        for contact, label, names, mu, e_T, first, m in groups:
+            if not np.any(mu > 0):
+                continue
+            columns = _columns(contact.tangent, self.parameters, t, q, u, self.n_u, m, f"tangent of {label}")
+            k = columns // m
+            if columns != k * m or k not in (1, 2):
+                raise ShapeError(
+                    f"tangent of {label} has {columns} columns for {m} contact(s): 1 or 2 directions per contact are wanted."
+                )
+            row = table.row
+            for i in range(m):
+                kind = codes.COULOMB_1D if k == 1 else codes.COULOMB_2D
+                table.add(kind, k, f"{names[i]} friction", link=first + i, mu=mu[i], e=e_T[i])
+            self._add_directions(contact.tangent, contact.surface_velocity, label, slice(row, row + columns))
+        for index, element in enumerate(self.system.friction):
+            name = element.name or f"friction {index}"
+            k = _columns(element.direction, self.parameters, t, q, u, self.n_u, 1, f"direction of {name!r}")
+            if k not in (1, 2):
+                raise ShapeError(
+                    f"direction of friction element {name!r} has {k} columns: 1 or 2 are wanted."
+                )
+            row = table.add(codes.INTERVAL if k == 1 else codes.DISK, k, name)
+            self._add_directions(element.direction, element.surface_velocity, name, slice(row, row + k))
+            limit = element.limit
+            if callable(limit):
+                limit = self._function(limit, f"limit of {name!r}", (1,), takes_u=True)
+            self.bounds_of.append((row, k, limit))
+        for index, element in enumerate(self.system.elements):
+            name = element.name or f"element {index}"
+            k = _columns(element.direction, self.parameters, t, q, u, self.n_u, 1, f"direction of {name!r}")
+            law = len(table.entries)
+            if isinstance(element.set, Interval):
+                if k != 1:
+                    raise ShapeError(f"element {name!r} has an Interval and {k} directions: one is wanted.")
+                row = table.add(codes.INTERVAL, 1, name, e=element.restitution)
+                self.bounds_of.append((row, 1, (float(element.set.lower), float(element.set.upper))))
+            elif isinstance(element.set, Ball):
+                if k not in (1, 2):
+                    raise ShapeError(f"element {name!r} has a Ball and {k} directions: 1 or 2 are wanted.")
+                row = table.add(codes.INTERVAL if k == 1 else codes.DISK, k, name, e=element.restitution)
+                self.bounds_of.append((row, k, (-float(element.set.radius), float(element.set.radius))))
+            else:
+                if k > 3:
+                    raise ShapeError(f"element {name!r} has {k} directions: a ConvexSet takes at most 3.")
+                row = table.add(codes.USER_SET, k, name, e=element.restitution)
+                self.sets[law] = element.set
+            self._add_directions(element.direction, None, name, slice(row, row + k))
+        self._collect_constraints(table, t, q, u, n_N)
+
+    def _collect_constraints(self, table, t, q, u, n_N):
+        self.joints_of, self.joint_jacobians_of, self.joint_rows, self.joint_names = [], [], [], []
+        self.nonholonomic_of, self.nonholonomic_rows = [], []
+        first_row = table.row
+        for index, joint in enumerate(self.system.joints):
+            name = joint.name or f"joint {index}"
+            m = _count(joint.constraint, self.parameters, t, q, u, f"constraint of {name!r}", False)
+            rows = slice(table.row, table.row + m)
+            for i in range(m):
+                table.add(codes.FREE, 1, name if m == 1 else f"{name} [{i}]")
+            self.joints_of.append(self._function(joint.constraint, f"constraint of joint {name!r}", (m,)))
+            self.joint_jacobians_of.append(
+                None
+                if joint.jacobian is None
+                else self._function(joint.jacobian, f"jacobian of joint {name!r}", (m, self.n_q))
+            )
+            self.joint_rows.append(rows)
+            self.joint_names.append(name)
+        for index, constraint in enumerate(self.system.nonholonomic):
+            name = constraint.name or f"nonholonomic {index}"
+            m = _count(constraint.constraint, self.parameters, t, q, u, f"constraint of {name!r}", True)
+            rows = slice(table.row, table.row + m)
+            for i in range(m):
+                table.add(codes.FREE, 1, name if m == 1 else f"{name} [{i}]")
+            self.nonholonomic_of.append(
+                self._function(constraint.constraint, f"constraint {name!r}", (m,), takes_u=True)
+            )
+            self.nonholonomic_rows.append(rows)
+        self.laws: LawTable = table.build(n_N, table.row - first_row)
+        seen: dict[str, int] = {}
+        for law, name in enumerate(self.laws.name):
+            if name in seen:
+                raise ModelError(
+                    f"the name {name!r} belongs to laws {seen[name]} and {law}: give contacts distinct names."
+                )
+            seen[name] = law
+
+    def _add_directions(self, direction, surface_velocity, label, rows):
+        m = rows.stop - rows.start
+        self.tangents_of.append(
+            self._function(direction, f"tangent of {label}", (m, self.n_u), transposed=True)
+        )
+        self.surface_of.append(
+            None
+            if surface_velocity is None
+            else self._function(surface_velocity, f"surface_velocity of {label}", (m,))
+        )
+        self.tangent_rows.append(rows)
+
+    def with_parameters(self, parameters) -> Model:
+        """The same compiled functions with other parameter values."""
+        other = Model.__new__(Model)
+        other.__dict__.update(self.__dict__)
+        other.parameters = parameters
+        return other
+
+    # -- compiled functions -----------------------------------------------------------------------------------------
+
+    @property
+    def core(self) -> CoreFunctions:
+        """The compiled functions (made at the first use)."""
+        if self._core is None:
+            self._core = self._compile()
+        return self._core
+
+    @property
+    def differentiator(self) -> Differentiator:
+        if self._differentiator is None:
+            self._differentiator = Differentiator(self._t0, self._q0, self._u0, self.parameters.flat)
+        return self._differentiator
+
+    def _compile(self) -> CoreFunctions:
+        q0, u0, t0 = self._q0, self._u0, self._t0
+        mass = self.f_mass.writer(q0, u0, t0)
+        force = self.f_force.writer(q0, u0, t0)
+        kinematics = no_matrix if self.f_kinematics is None else self.f_kinematics.writer(q0, u0, t0)
+
+        gaps = [f.writer(q0, u0, t0, rows) for f, rows in zip(self.gaps_of, self.normal_rows)]
+        directions, zetas = [], []
+        for f, jacobian, rows in zip(self.gaps_of, self.jacobians_of, self.normal_rows):
+            directions.append(self._gradient(f, jacobian, rows, kinematics))
+            if f.depends_on("t"):
+                zetas.append(self.differentiator.time_derivative(f, rows, f"d/dt {f.name}"))
+        for f, surface, rows in zip(self.tangents_of, self.surface_of, self.tangent_rows):
+            directions.append(f.writer(q0, u0, t0, rows))
+            if surface is not None:
+                zetas.append(surface.writer(q0, u0, t0, rows))
+        for f, jacobian, rows in zip(self.joints_of, self.joint_jacobians_of, self.joint_rows):
+            directions.append(self._gradient(f, jacobian, rows, kinematics))
+            if f.depends_on("t"):
+                zetas.append(self.differentiator.time_derivative(f, rows, f"d/dt {f.name}"))
+        for f, rows in zip(self.nonholonomic_of, self.nonholonomic_rows):
+            directions.append(self.differentiator.jacobian(f, "u", rows, f"d/du {f.name}"))
+            zetas.append(_at_rest(f.writer(q0, u0, t0, rows), self.n_u, self.differentiator))
+
+        # a function whose code never reads t or q is constant during a run: it is evaluated once
+        self._constant = (
+            self.f_mass.compiled and not self.f_mass.depends_on("t", "q"),
+            self.f_kinematics is None
+            and all(j is not None and j.compiled and not j.depends_on("t", "q") for j in self.jacobians_of)
+            and all(f.compiled and not f.depends_on("t", "q") for f in self.tangents_of)
+            and not self.joints_of
+            and not self.nonholonomic_of,
+        )
+        return CoreFunctions(
+            mass,
+            force,
+            chain(gaps, VECTOR) if gaps else no_vector,
+            chain(directions, MATRIX) if directions else no_matrix,
+            chain(zetas, VECTOR) if zetas else no_vector,
+            self._bounds(),
+            kinematics,
+            self._projections(),
+        )
+
+    def _gradient(self, f, jacobian, rows, kinematics):
+        """Writer of the rows dg/dq B."""
+        q0, u0, t0 = self._q0, self._u0, self._t0
+        label = f"d/dq {f.name}"
+        if self.f_kinematics is None:
+            if jacobian is not None:
+                self.differentiator.sources[label] = "given"
+                return jacobian.writer(q0, u0, t0, rows)
+            return self.differentiator.jacobian(f, "q", rows, label)
+        m = rows.stop - rows.start
+        if jacobian is not None:
+            self.differentiator.sources[label] = "given"
+            by_q = jacobian.writer(q0, u0, t0)
+        else:
+            by_q = self.differentiator.jacobian(f, "q", slice(0, m), label)
+        return _times_kinematics(by_q, kinematics, rows.start, m, self.n_q, self.n_u, self.differentiator)
+
+    def _bounds(self):
+        n_rows = self.laws.n_rows
+        if not self.bounds_of:
+            return no_vector
+        writers = []
+        for row, dim, limit in self.bounds_of:
+            if isinstance(limit, UserFunction):
+                writer = limit.writer(self._q0, self._u0, self._t0)
+                writers.append(_symmetric_bounds(writer, row, dim, n_rows, self.differentiator))
+            else:
+                lower, upper = limit if isinstance(limit, tuple) else (-limit, limit)
+                writers.append(_fixed_bounds(lower, upper, row, dim, n_rows))
+        return chain(writers, VECTOR)
+
+    def _projections(self):
+        if not self.sets:
+            return no_projection
+        project = no_projection
+        for law, convex_set in self.sets.items():
+            function = convex_set.project
+            project = _dispatch(law, function, project)
+        return project
+
+    def sizes(self) -> np.ndarray:
+        """Sizes and flags for the compiled loops."""
+        core = self.core
+        size = np.zeros(N_SIZES, dtype=np.int64)
+        size[S_NQ], size[S_NU] = self.n_q, self.n_u
+        size[S_NN], size[S_NL], size[S_NR] = self.laws.n_N, self.laws.n_laws, self.laws.n_rows
+        size[S_HAS_B] = self.f_kinematics is not None
+        size[S_CONST_M], size[S_CONST_W] = self._constant
+        size[S_HAS_ZETA] = core.zeta is not no_vector
+        size[S_HAS_BOUNDS] = core.bounds is not no_vector
+        return size
+
+    # -- plain NumPy ------------------------------------------------------------------------------------------------
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return self.parameters.as_dict()
+
+    @property
+    def derivative_sources(self) -> dict[str, str]:
+        """Where each derivative came from: "given", "complex step" or "differences"."""
+        self.core  # noqa: B018  (derivatives are chosen when the functions are compiled)
+        return dict(self.differentiator.sources)
+
+    @property
+    def callbacks(self) -> list[str]:
+        """Names of functions that run as Python callbacks because Numba cannot compile them."""
+        self.core  # noqa: B018
+        functions = [self.f_mass, self.f_force, *self.gaps_of, *self.tangents_of, *self.joints_of]
+        return [f.name for f in functions if JIT_ENABLED and not f.compiled]
+
+    def mass_matrix(self, t, q) -> np.ndarray:
+        """M, shape (n_u, n_u)."""
+        return self.f_mass.call(t, q, self._u0, self.parameters.flat)
+
+    def forces(self, t, q, u) -> np.ndarray:
+        """h, shape (n_u,)."""
+        return self.f_force.call(t, q, u, self.parameters.flat)
+
+    def gaps(self, t, q) -> np.ndarray:
+        """g_N, shape (n_N,)."""
+        values = [f.call(t, q, self._u0, self.parameters.flat) for f in self.gaps_of]
+        return np.concatenate(values) if values else np.zeros(0)
+
+    def directions(self, t, q) -> tuple[np.ndarray, np.ndarray]:
+        """W^T, shape (n_rows, n_u), and zeta, shape (n_rows,)."""
+        WT = np.zeros((max(self.laws.n_rows, 1), self.n_u))
+        zeta = np.zeros(max(self.laws.n_rows, 1))
+        q = np.ascontiguousarray(q, dtype=np.float64)
+        core = self.core
+        core.directions(float(t), q, self._u0, self.parameters.flat, WT)
+        core.zeta(float(t), q, self._u0, self.parameters.flat, zeta)
+        return WT[: self.laws.n_rows], zeta[: self.laws.n_rows]
+
+    def bounds(self, t, q, u) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper force bounds by row (zero where a law has none of its own)."""
+        n = max(self.laws.n_rows, 1)
+        both = np.zeros(2 * n)
+        if self.bounds_of:
+            args = (float(t), np.ascontiguousarray(q, float), np.ascontiguousarray(u, float))
+            self.core.bounds(*args, self.parameters.flat, both)
+        return both[:n][: self.laws.n_rows], both[n:][: self.laws.n_rows]
+
+    def kinematic_matrix(self, t, q) -> np.ndarray:
+        """B, shape (n_q, n_u)."""
+        if self.f_kinematics is None:
+            return np.eye(self.n_q)
+        return self.f_kinematics.call(t, q, self._u0, self.parameters.flat)
+
+    def potential_energy(self, t, q) -> float | None:
+        if self.f_potential is None:
+            return None
+        return float(self.f_potential.call(t, q, self._u0, self.parameters.flat)[0])
+
+    def joint_residuals(self, t, q, u) -> tuple[np.ndarray, np.ndarray]:
+        """Position residual of joints and velocity residual of all bilateral constraints."""
+        position = [f.call(t, q, u, self.parameters.flat) for f in self.joints_of]
+        n_J = self.laws.n_J
+        if n_J == 0:
+            return np.zeros(0), np.zeros(0)
+        WT, zeta = self.directions(t, q)
+        velocity = WT[-n_J:] @ np.asarray(u) + zeta[-n_J:]
+        return (np.concatenate(position) if position else np.zeros(0)), velocity
+
+    def quadratic_term(self, t, q, u) -> np.ndarray:
+        """d/dt(W^T) u + d zeta/dt along the motion at fixed u, shape (n_rows,).
+
+        From `jacobian_rate` of contacts where given, else by a Richardson difference of W^T u + zeta along q' = B u.
+        """
+        q, u = np.ascontiguousarray(q, float), np.ascontiguousarray(u, float)
+        if self.laws.n_rows == 0:
+            return np.zeros(0)
+        dq = self.kinematic_matrix(t, q) @ u
+        largest = max(np.max(np.abs(dq), initial=0.0), 1e-300)
+        h = 1e-3 * max(np.max(np.abs(q), initial=0.0), 1.0) / max(largest, 1.0)
+
+        def gamma(s):
+            WT, zeta = self.directions(t + s, q + s * dq)
+            return WT @ u + zeta
+
+        coarse = (gamma(h) - gamma(-h)) / (2 * h)
+        fine = (gamma(h / 2) - gamma(-h / 2)) / h
+        value = (4 * fine - coarse) / 3
+        for contact, rows in zip(self.system.contacts, self.normal_rows):
+            if contact.jacobian_rate is not None:
+                f = self._function(
+                    contact.jacobian_rate, "jacobian_rate", (rows.stop - rows.start,), takes_u=True
+                )
+                value[rows] = f.call(t, q, u, self.parameters.flat)
+        return value
+
+    def tangents(self, t, q, u) -> tuple[np.ndarray, np.ndarray]:
+        """dh/dq, shape (n_u, n_q), and dh/du, shape (n_u, n_u)."""
+        rows = slice(0, self.n_u)
+        dq, du = np.zeros((self.n_u, self.n_q)), np.zeros((self.n_u, self.n_u))
+        q, u = np.ascontiguousarray(q, float), np.ascontiguousarray(u, float)
+        for variable, out in (("q", dq), ("u", du)):
+            self.force_tangent(variable, rows)(float(t), q, u, self.parameters.flat, out)
+        return dq, du
+
+    def force_tangent(self, variable: str, rows: slice):
+        """Compiled writer of dh/dq or dh/du."""
+        cache = self.__dict__.setdefault("_tangent_cache", {})
+        if variable not in cache:
+            given = self.system.force_tangents
+            if given is not None:
+                n = self.n_q if variable == "q" else self.n_u
+                f = self._function(
+                    given["qu".index(variable)], f"dh/d{variable}", (self.n_u, n), takes_u=True
+                )
+                self.differentiator.sources[f"d/d{variable} force"] = "given"
+                cache[variable] = f.writer(self._q0, self._u0, self._t0, rows)
+            else:
+                cache[variable] = self.differentiator.jacobian(
+                    self.f_force, variable, rows, f"d/d{variable} force"
+                )
+        return cache[variable]
+
+
+# -- helpers ----------------------------------------------------------------------------------------------------------
+
+
+def _spread(values, m, name, label):
+    if values.size == 1:
+        return np.full(m, values[0])
+    if values.size != m:
+        raise ShapeError(f"`{name}` of {label} has {values.size} entries for {m} contact(s).")
+    return values
+
+
+def _names(name, default, m, label):
+    if name is None:
+        return [default] if m == 1 else [f"{default} [{i}]" for i in range(m)]
+    if isinstance(name, str):
+        return [name] if m == 1 else [f"{name} [{i}]" for i in range(m)]
+    if len(name) != m:
+        raise ShapeError(f"`name` of {label} has {len(name)} entries for {m} contact(s).")
+    return list(name)
+
+
+def _count(function, parameters, t, q, u, name, takes_u):
+    """Number of values of a user function: the length of what it returns, or the shortest `out` it can fill."""
+    probe = UserFunction(function, name, (1,), takes_u, parameters)
+    if not probe.has_out:
+        value = probe.raw(float(t), q.copy(), u.copy())
+        if value is None:
+            raise InputError(f"{name} returned None: return its value, or take a trailing `out` and fill it.")
+        return int(np.size(value))
+    for m in range(1, 1025):
+        probe.shape = (m,)
+        try:
+            probe.raw(float(t), q.copy(), u.copy())
+        except (IndexError, ValueError):
+            continue
+        return m
+    raise ShapeError(f"{name}: the number of values could not be found; give it as `size`.")
+
+
+def _columns(function, parameters, t, q, u, n_u, m, name):
+    """Number of direction columns of a tangent function."""
+    probe = UserFunction(function, name, (m, n_u), False, parameters, transposed=True)
+    if not probe.has_out:
+        value = probe.raw(float(t), q.copy(), u.copy())
+        array = np.asarray(value, dtype=np.float64) if value is not None else np.zeros(0)
+        if array.ndim == 1 and array.size == n_u:
+            return 1
+        if array.ndim == 2 and array.shape[0] == n_u:
+            return array.shape[1]
+        raise ShapeError(f"{name} returned shape {array.shape}; ({n_u},) or ({n_u}, k) is wanted.")
+    for k in (1, 2, 3):
+        probe.shape = (m * k, n_u)
+        try:
+            probe.raw(float(t), q.copy(), u.copy())
+        except (IndexError, ValueError):
+            continue
+        return m * k
+    raise ShapeError(f"{name} does not fit an `out` of shape ({n_u}, {m}) or ({n_u}, {2 * m}).")
+
+
+def _at_rest(writer, n_u, differentiator):
+    """Value of a nonholonomic constraint at u = 0: its zeta."""
+    zero = differentiator._scratch(n_u)
+
+    def write(t, q, u, p, out):
+        writer(t, q, zero(), p, out)
+
+    return user_kernel(write, VECTOR)
+
+
+def _times_kinematics(by_q, kinematics, offset, m, n_q, n_u, differentiator):
+    J, B = differentiator._scratch((m, n_q)), differentiator._scratch((n_q, n_u))
+
+    def write(t, q, u, p, out):
+        j, b = J(), B()
+        by_q(t, q, u, p, j)
+        kinematics(t, q, u, p, b)
+        for i in range(m):
+            for k in range(n_u):
+                s = 0.0
+                for l in range(n_q):
+                    s += j[i, l] * b[l, k]
+                out[offset + i, k] = s
+
+    return user_kernel(write, MATRIX)
+
+
+def _symmetric_bounds(limit, row, dim, n_rows, differentiator):
+    value = differentiator._scratch(1)
+
+    def write(t, q, u, p, out):
+        v = value()
+        limit(t, q, u, p, v)
+        for i in range(dim):
+            out[row + i] = -v[0]
+            out[n_rows + row + i] = v[0]
+
+    return user_kernel(write, VECTOR)
+
+
+def _fixed_bounds(lower, upper, row, dim, n_rows):
+    def write(t, q, u, p, out):
+        for i in range(dim):
+            out[row + i] = lower
+            out[n_rows + row + i] = upper
+
+    return user_kernel(write, VECTOR)
+
+
+def _dispatch(law, function, rest):
+    """Projection of user set number `law`, else the others."""
+    f = function if is_dispatcher(function) or not JIT_ENABLED else user_kernel(function)
+
+    def project(index, x, out):
+        if index == law:
+            y = f(x)
+            for i in range(x.size):
+                out[i] = y[i]
+        else:
+            rest(index, x, out)
+
+    return user_kernel(project, PROJECT)

@@ -1,0 +1,186 @@
+"""Checks of a start state before any step is taken, and its repair where the user asks for it.
+
+No repair happens unasked. With ``project=True`` (joints) or ``resolve=True`` (overlapping contacts) the state is moved
+by the smallest change in the mass norm, delta = M^-1 J^T (J M^-1 J^T)^+ (-residual), repeated until the residual is
+rounding.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from nonsmooth.errors import (
+    InconsistentStateError,
+    InputError,
+    ModelError,
+    NonFiniteError,
+    PenetrationWarning,
+    RangeError,
+    ShapeError,
+)
+
+SLIGHT_OVERLAP = 1e-3  # of the length scale
+CONSISTENCY = 1e-8
+
+
+def as_state(value, name: str) -> np.ndarray:
+    """A start vector as a fresh contiguous float64 array (integers, float32, views, read-only arrays are fine)."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind == "c" or array.dtype == object:
+            raise InputError(f"`{name}` has type {array.dtype}: real numbers are wanted.")
+        array = np.array(array, dtype=np.float64, ndmin=1)
+    except (TypeError, ValueError) as exc:
+        if isinstance(exc, InputError):
+            raise
+        raise InputError(f"`{name}` is {value!r}: an array of real numbers is wanted.") from exc
+    if array.ndim != 1:
+        raise ShapeError(f"`{name}` has shape {array.shape}: a vector is wanted.")
+    if not np.all(np.isfinite(array)):
+        k = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise NonFiniteError(f"`{name}[{k}]` is {array[k]}: the start state must be finite.")
+    return array
+
+
+def length_scale(q: np.ndarray) -> float:
+    """Length scale of a function model: the largest coordinate at the start, or 1."""
+    largest = float(np.max(np.abs(q), initial=0.0))
+    return largest if largest > 0 else 1.0
+
+
+def check_functions(model, t: float, q: np.ndarray, u: np.ndarray) -> None:
+    """Call every user function once: shapes, types and finite values."""
+    functions = [model.f_mass, model.f_force, model.f_kinematics, model.f_potential, *model.gaps_of]
+    functions += [*model.jacobians_of, *model.tangents_of, *model.surface_of, *model.joints_of]
+    functions += [*model.joint_jacobians_of, *model.nonholonomic_of]
+    for f in functions:
+        if f is not None:
+            f.parameters = model.parameters
+            f.check_finite(t, q, u)
+
+
+def check_mass(model, t: float, q: np.ndarray) -> None:
+    """The mass matrix must be symmetric and positive definite."""
+    M = model.mass_matrix(t, q)
+    scale = np.max(np.abs(M), initial=0.0)
+    skew = np.abs(M - M.T)
+    if np.max(skew, initial=0.0) > 1e-10 * scale:
+        i, j = np.unravel_index(np.argmax(skew), skew.shape)
+        raise ModelError(
+            f"mass is not symmetric: M[{i},{j}] = {M[i, j]:.6g} but M[{j},{i}] = {M[j, i]:.6g}; check its formula."
+        )
+    diagonal = np.diag(M)
+    if np.any(diagonal <= 0):
+        k = int(np.argmin(diagonal))
+        kind = RangeError if M.size == 1 or np.count_nonzero(M - np.diag(diagonal)) == 0 else ModelError
+        raise kind(f"mass M[{k},{k}] = {diagonal[k]:.6g}: masses and inertias must be positive.")
+    # eigenvalues of the matrix scaled to unit diagonal, so that units do not matter
+    d = 1 / np.sqrt(diagonal)
+    values, vectors = np.linalg.eigh(d[:, None] * M * d[None, :])
+    if values[0] <= 1e-14 * M.shape[0]:
+        null = np.abs(d * vectors[:, 0])
+        main = [int(k) for k in np.flatnonzero(null > 0.1 * null.max())]
+        what = "singular" if values[0] > -1e-12 else "indefinite"
+        raise ModelError(
+            f"mass is {what} (smallest eigenvalue {values[0]:.3g} after scaling to unit diagonal); the velocities "
+            f"{main} carry no inertia in some combination: every direction of motion needs mass."
+        )
+
+
+def check_normals(model, t: float, q: np.ndarray) -> None:
+    """Every law needs a direction."""
+    WT, _ = model.directions(t, q)
+    for law in range(model.laws.n_laws):
+        row, dim = model.laws.row[law], model.laws.dim[law]
+        for k in range(row, row + dim):
+            if not np.all(np.isfinite(WT[k])):
+                raise NonFiniteError(f"the direction of {model.laws.name[law]!r} is {WT[k]} at the start.")
+            if not np.any(WT[k]):
+                raise ModelError(
+                    f"the direction of {model.laws.name[law]!r} is zero at the start: its gap or tangent does not depend "
+                    "on q there (coincident points?); move the start or change the gap function."
+                )
+
+
+def consistent_start(model, t, q, u, project: bool, resolve: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Check gaps and joints of the start; repair them only if asked."""
+    q, u = q.copy(), u.copy()
+    L = length_scale(q)
+    V = max(float(np.max(np.abs(u), initial=0.0)), 1e-300)
+    laws = model.laws
+    gaps = model.gaps(t, q)
+    overlap = [k for k in range(laws.n_N) if gaps[k] < -1e-12 * L]
+    deep = [k for k in overlap if gaps[k] < -SLIGHT_OVERLAP * L]
+    if deep and resolve:
+        q = _move(model, t, q, lambda t, q: np.minimum(model.gaps(t, q), 0.0), slice(0, laws.n_N), L)
+        still = model.gaps(t, q)
+        if np.min(still) < -1e-9 * L:
+            raise InconsistentStateError(
+                f"the overlapping start could not be resolved (worst gap {np.min(still):.3g})."
+            )
+    elif deep:
+        listed = ", ".join(f"{laws.name[k]!r}: {gaps[k]:.6g}" for k in deep[:5])
+        raise InconsistentStateError(
+            f"contacts overlap deeply at the start ({listed}; length scale {L:.3g}): correct `q0`, or pass resolve=True to "
+            "move the state out."
+        )
+    elif overlap:
+        k = min(overlap, key=lambda k: gaps[k])
+        warnings.warn(
+            f"contact {laws.name[k]!r} overlaps by {-gaps[k]:.3g} at the start; it is accepted as closed and not pushed out.",
+            PenetrationWarning,
+            stacklevel=4,
+        )
+
+    position, velocity = model.joint_residuals(t, q, u)
+    if position.size and np.max(np.abs(position)) > CONSISTENCY * L:
+        k = int(np.argmax(np.abs(position)))
+        if not project:
+            raise InconsistentStateError(
+                f"joint equation {_row_name(model, k)!r} is violated by {position[k]:.6g} at the start: correct `q0`, or pass "
+                "project=True."
+            )
+        first = laws.n_rows - laws.n_J
+        q = _move(
+            model,
+            t,
+            q,
+            lambda t, q: model.joint_residuals(t, q, u)[0],
+            slice(first, first + position.size),
+            L,
+        )
+        position, velocity = model.joint_residuals(t, q, u)
+    if velocity.size and np.max(np.abs(velocity)) > CONSISTENCY * max(V, 1e-8):
+        k = int(np.argmax(np.abs(velocity)))
+        if not project:
+            raise InconsistentStateError(
+                f"constraint {_row_name(model, k)!r} is violated on velocity level by {velocity[k]:.6g} at the start: correct "
+                "`u0`, or pass project=True."
+            )
+        WT, _ = model.directions(t, q)
+        J = WT[laws.n_rows - laws.n_J :]
+        M_inv_JT = np.linalg.solve(model.mass_matrix(t, q), J.T)
+        u = u - M_inv_JT @ (np.linalg.pinv(J @ M_inv_JT) @ velocity)
+    return q, u
+
+
+def _row_name(model, k):
+    rows = [name for name, kind in zip(model.laws.name, model.laws.kind) if kind == 6]
+    return rows[k] if k < len(rows) else f"constraint {k}"
+
+
+def _move(model, t, q, residual, rows, L):
+    """Gauss-Newton in the mass norm."""
+    for _ in range(50):
+        r = residual(t, q)
+        if np.max(np.abs(r), initial=0.0) <= 1e-13 * L:
+            break
+        WT, _ = model.directions(t, q)
+        active = r != 0
+        J = WT[rows][active]
+        M_inv_JT = np.linalg.solve(model.mass_matrix(t, q), J.T)
+        delta = M_inv_JT @ (np.linalg.pinv(J @ M_inv_JT) @ -r[active])
+        q = q + model.kinematic_matrix(t, q) @ delta
+    return q

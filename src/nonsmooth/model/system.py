@@ -1,0 +1,134 @@
+"""`MechanicalSystem`: what moves and what acts on it, written as plain functions, independent of any scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from nonsmooth.errors import InputError, ModelError, NonFiniteError
+from nonsmooth.model.elements import Contact, FrictionElement, Joint, NonholonomicConstraint, SetValuedElement
+from nonsmooth.model.model import Model
+from nonsmooth.model.parameters import Parameters
+
+
+class MechanicalSystem:
+    """A mechanical system M(t,q) u' = h(t,q,u) + W(t,q) lambda, q' = B(t,q) u, with set-valued laws on lambda.
+
+    Parameters
+    ----------
+    mass : callable ``mass(t, q[, p]) -> (n, n)``, or a constant array
+    force : callable ``force(t, q, u[, p]) -> (n,)``
+        All smooth forces: applied, gyroscopic, springs, dampers.
+    contacts, friction, elements, joints, nonholonomic : sequences
+        Of `Contact`, `FrictionElement`, `SetValuedElement`, `Joint`, `NonholonomicConstraint`.
+    params : mapping from name to number or array
+        Reaches every function as its argument ``p`` (``p.name``); changing a value never recompiles.
+    kinematics : callable ``kinematics(t, q[, p]) -> (n_q, n_u)``
+        B(t, q) where q' is not u.
+    potential : callable ``potential(t, q[, p]) -> float``
+        Only for energy bookkeeping.
+    force_tangents : pair of callables ``(t, q, u[, p]) -> (n, n_q)`` and ``-> (n, n)``
+        dh/dq and dh/du for implicit schemes; found automatically if left out.
+    name : str
+    """
+
+    def __init__(
+        self,
+        mass: Callable | Any,
+        force: Callable,
+        contacts: Iterable[Contact] | Contact = (),
+        friction: Iterable[FrictionElement] | FrictionElement = (),
+        elements: Iterable[SetValuedElement] | SetValuedElement = (),
+        joints: Iterable[Joint] | Joint = (),
+        nonholonomic: Iterable[NonholonomicConstraint] | NonholonomicConstraint = (),
+        params: Mapping[str, Any] | None = None,
+        kinematics: Callable | None = None,
+        potential: Callable | None = None,
+        force_tangents: tuple[Callable, Callable] | None = None,
+        name: str | None = None,
+    ):
+        if not callable(mass):
+            matrix = np.array(mass, dtype=np.float64)
+            matrix = matrix.reshape(1, 1) if matrix.ndim == 0 else matrix
+            if not np.all(np.isfinite(matrix)):
+                raise NonFiniteError("`mass` contains NaN or infinite entries: give a finite matrix.")
+            mass = _constant(matrix)
+        self.mass = mass
+        self.force = force
+        self.contacts = _collect(contacts, Contact, "contacts")
+        self.friction = _collect(friction, FrictionElement, "friction")
+        self.elements = _collect(elements, SetValuedElement, "elements")
+        self.joints = _collect(joints, Joint, "joints")
+        self.nonholonomic = _collect(nonholonomic, NonholonomicConstraint, "nonholonomic")
+        self.parameters = Parameters(params)
+        self.kinematics = kinematics
+        self.potential = potential
+        self.force_tangents = force_tangents
+        self.name = name
+        self._models: dict[tuple[int, int], Model] = {}
+        self._check_names()
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Parameter values by name (a copy)."""
+        return self.parameters.as_dict()
+
+    def with_params(self, **changes) -> MechanicalSystem:
+        """The same system with other parameter values; nothing is recompiled."""
+        other = MechanicalSystem.__new__(MechanicalSystem)
+        other.__dict__.update(self.__dict__)
+        other.parameters = self.parameters.replaced(changes)
+        other._models = {key: model.with_parameters(other.parameters) for key, model in self._models.items()}
+        return other
+
+    def bind(self, t0: float, q0, u0) -> Model:
+        """The model for a start state of this size: laws counted, functions compiled, derivatives chosen."""
+        q0, u0 = np.asarray(q0, dtype=np.float64), np.asarray(u0, dtype=np.float64)
+        key = (q0.size, u0.size)
+        if key not in self._models:
+            self._models[key] = Model(self, float(t0), q0, u0)
+        return self._models[key]
+
+    def _check_names(self):
+        seen: dict[str, str] = {}
+        for kind, items in (
+            ("contact", self.contacts), ("friction element", self.friction), ("set-valued element", self.elements),
+            ("joint", self.joints), ("nonholonomic constraint", self.nonholonomic),
+        ):  # fmt: skip
+            for index, item in enumerate(items):
+                names = [item.name] if isinstance(item.name, str) or item.name is None else list(item.name)
+                for name in names:
+                    if name is None:
+                        continue
+                    place = f"{kind} {index}"
+                    if name in seen:
+                        raise ModelError(
+                            f"the name {name!r} is used twice: by {seen[name]} and by {place}; rename one."
+                        )
+                    seen[name] = place
+
+    def __repr__(self):
+        parts = [
+            f"{len(items)} {label}" for items, label in (
+                (self.contacts, "contacts"), (self.friction, "friction elements"), (self.elements, "elements"),
+                (self.joints, "joints"), (self.nonholonomic, "nonholonomic constraints"),
+            ) if items
+        ]  # fmt: skip
+        return f"<MechanicalSystem {self.name or ''}: {', '.join(parts) or 'no laws'}>"
+
+
+def _constant(matrix):
+    def mass(t, q):
+        return matrix
+
+    return mass
+
+
+def _collect(items, kind, argument):
+    items = (items,) if isinstance(items, kind) else tuple(items)
+    for item in items:
+        if not isinstance(item, kind):
+            raise InputError(f"`{argument}` contains {item!r}: objects of class {kind.__name__} are wanted.")
+    return items

@@ -1,0 +1,213 @@
+"""The driver: strings slices of compiled steps together, for any scheme.
+
+It cuts the span at breakpoints, collects or streams output, shows progress, keeps what was computed when something
+fails, and turns status codes into typed errors. Slices are sized to last about 30 ms, so that Ctrl-C acts at once; how
+the run is sliced never changes its numbers.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core import moreau as codes
+from nonsmooth.errors import (
+    ConvergenceError,
+    IntegrationError,
+    ModelError,
+    NonFiniteStateError,
+    NonsmoothError,
+    StepLimitError,
+)
+
+SLICE_SECONDS = 0.03
+HALVINGS = 10
+
+
+class Driver:
+    """One run.
+
+    Parameters
+    ----------
+    model : Model
+    run : Run
+        The scheme's run, before its first step.
+    plan : Plan
+    on_failure : {"raise", "halve", "accept"}
+        What to do with a step whose contact problem does not converge.
+    writer : StreamWriter or None
+        Where finished columns go; None keeps them in memory.
+    progress : bool or None
+        None shows a bar on a terminal only.
+    max_steps : int or None
+    time_limit : float or None
+        Seconds after which the run is stopped (with an error that carries the result so far).
+    finish : callable
+        ``finish(columns, raw_events, event_times, status, message) -> Result``.
+    """
+
+    def __init__(
+        self, model, run, plan, on_failure, writer, progress, max_steps, time_limit, finish: Callable
+    ):
+        self.model, self.run, self.plan = model, run, plan
+        self.on_failure, self.writer = on_failure, writer
+        self.progress, self.max_steps, self.time_limit = progress, max_steps, time_limit
+        self.finish = finish
+        self.raw_events: list[np.ndarray] = []
+        self.event_times: list[np.ndarray] = []
+        self.columns: dict[str, np.ndarray] | None = None
+        self.bar: Any = None
+
+    def drive(self):
+        """Run to the end; returns what `finish` makes of it. Errors carry the result so far as ``exc.partial``."""
+        show = self.progress if self.progress is not None else sys.stderr.isatty()
+        if show:
+            from tqdm import tqdm
+
+            t_0, t_1 = self.plan.segments[0][0], self.plan.segments[-1][1]
+            self.bar = tqdm(
+                total=t_1 - t_0, unit="s", unit_scale=True, leave=False, desc="simulate", mininterval=0.2
+            )
+        try:
+            self._run_all()
+        except BaseException as exc:
+            self._attach_partial(exc)
+            raise
+        finally:
+            if self.bar is not None:
+                self.bar.close()
+        return self._result(0, "reached the end")
+
+    # -- inside ---------------------------------------------------------------------------------------------------
+
+    def _run_all(self):
+        start = time.monotonic()
+        first = True
+        for t_begin, t_end in self.plan.segments:
+            self.run.begin_segment(t_begin, t_end)
+            budget = 1
+            while not self.run.finished_segment:
+                if self.max_steps is not None and self.run.steps >= self.max_steps:
+                    raise StepLimitError(
+                        f"max_steps = {self.max_steps} reached at t = {self.run.t:.9g} of {self.plan.segments[-1][1]:.9g}: "
+                        "raise it, use a larger step, or shorten the span."
+                    )
+                if self.max_steps is not None:
+                    budget = min(budget, self.max_steps - self.run.steps)
+                tick = time.perf_counter()
+                status = self.run.advance(budget)
+                elapsed = time.perf_counter() - tick
+                if first:
+                    self.run.note_first_modes()
+                    first = False
+                self._collect()
+                if status != codes.OK:
+                    self._handle(status)
+                # the next slice: about 30 ms, whatever a step costs
+                factor = SLICE_SECONDS / max(elapsed, 1e-6)
+                budget = int(min(max(budget * min(factor, 8.0), 1), 10_000_000))
+                if self.bar is not None:
+                    self.bar.update(self.run.t - self.plan.segments[0][0] - self.bar.n)
+                if self.time_limit is not None and time.monotonic() - start > self.time_limit:
+                    raise StepLimitError(
+                        f"time_limit = {self.time_limit:g} s reached at t = {self.run.t:.9g}: raise it or use a larger step."
+                    )
+
+    def _collect(self):
+        raw, times = self.run.take_events()
+        if raw.shape[0]:
+            self.raw_events.append(raw)
+            self.event_times.append(times)
+        if self.writer is not None and self.run.output_full():
+            self._flush()
+
+    def _flush(self):
+        columns = self.run.take_output()
+        names = self.writer_fields
+        self.writer.append({name: columns[name] for name in names})
+
+    @property
+    def writer_fields(self):
+        return ("t", "q", "u", "P_N", "P_T", "modes", "dt", "order", "residual", "iterations")
+
+    def _handle(self, status: int):
+        """A step failed: retry with halves where that can help, accept if asked, else raise."""
+        run = self.run
+        if status == codes.UNCONVERGED and self.on_failure == "accept":
+            return
+        if status == codes.NON_FINITE or (status == codes.UNCONVERGED and self.on_failure == "halve"):
+            if run.retry_halved(HALVINGS) == codes.OK:
+                return
+        t, dt = run.t, run.dt
+        if status == codes.UNCONVERGED:
+            raise ConvergenceError(
+                f"the contact problem of the step from t = {t:.9g} to {t + dt:.9g} was left with residual "
+                f"{run.info[codes.I_RES]:.3g} after {int(run.info[codes.I_ITER])} iterations ({int(run.info[codes.I_ACTIVE])} "
+                'active laws): try on_failure="halve", a larger max_iter, or on_failure="accept" to go on with such steps '
+                "marked."
+            )
+        if status == codes.MASS_SINGULAR:
+            q_M = run.work.coords[codes.Q_M]
+            M = self.model.mass_matrix(t + dt / 2, q_M)
+            condition = np.linalg.cond(M) if np.all(np.isfinite(M)) else float("nan")
+            raise IntegrationError(
+                f"the mass matrix is not positive definite at t = {t + dt / 2:.9g} (condition number {condition:.3g}): the "
+                "coordinates run into a singularity; choose others or stop before."
+            )
+        if status == codes.ZERO_DIRECTION:
+            name = self.model.laws.name[int(run.info[codes.I_LAW])]
+            raise ModelError(
+                f"the direction of {name!r} vanished at t = {t + dt / 2:.9g}: its gap or tangent does not depend on q there."
+            )
+        raise self._non_finite(t, dt)
+
+    def _non_finite(self, t, dt) -> NonsmoothError:
+        """Which function is to blame for a NaN or infinity in the step from t."""
+        model, run = self.model, self.run
+        t_M, q_M, u = t + dt / 2, run.work.coords[codes.Q_M].copy(), run.state.u.copy()
+        functions = [model.f_kinematics, model.f_mass, model.f_force, *model.gaps_of, *model.jacobians_of]
+        functions += [*model.tangents_of, *model.surface_of, *model.joints_of]
+        for f in functions:
+            if f is None:
+                continue
+            value = f.call(t_M, q_M, u, model.parameters.flat)
+            if not np.all(np.isfinite(value)):
+                where = tuple(int(i) for i in np.argwhere(~np.isfinite(value))[0])
+                return NonFiniteStateError(
+                    f"{f.name} is {value[where]} in entry {where} at t = {t_M:.9g}; last good instant t = {t:.9g}. Check the "
+                    "formula there (division by zero, root of a negative number, overflow)."
+                )
+        component = int(
+            np.argmax(
+                ~np.isfinite(np.concatenate([run.work.coords[codes.Q_NEW], run.work.speeds[codes.U_NEW]]))
+            )
+        )
+        return NonFiniteStateError(
+            f"component {component} of the state (q, u) overflows in the step from t = {t:.9g}; last good instant "
+            f"t = {t:.9g}. The motion grows without bound or the step is too large: try a smaller dt."
+        )
+
+    def _result(self, status: int, message: str):
+        columns = self.run.take_output()
+        raw = np.concatenate(self.raw_events) if self.raw_events else np.zeros((0, 4), dtype=np.int64)
+        times = np.concatenate(self.event_times) if self.event_times else np.zeros((0, 2))
+        return self.finish(columns, raw, times, status, message)
+
+    def _attach_partial(self, exc: BaseException):
+        interrupted = isinstance(exc, KeyboardInterrupt | SystemExit)
+        if not isinstance(exc, NonsmoothError):
+            exc.add_note(
+                f"during a step from t = {self.run.t:.9g} (step {self.run.steps}); the result so far is `exc.partial`"
+            )
+        try:
+            self._collect()
+            status = -2 if interrupted else -1
+            exc.partial = self._result(
+                status, f"stopped at t = {self.run.t:.9g}: {type(exc).__name__}: {exc}"
+            )  # type: ignore
+        except NonsmoothError as second:  # e.g. the disk is full: keep the first error
+            exc.add_note(f"the partial result could not be kept: {second}")

@@ -1,0 +1,347 @@
+"""`simulate`: a mechanical system, a span, a start; any scheme."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from nonsmooth.errors import (
+    EnergyGainWarning,
+    InputError,
+    IntegrationError,
+    NonFiniteError,
+    RangeError,
+    ShapeError,
+    StepLimitError,
+)
+from nonsmooth.model.start import as_state, check_functions, check_mass, check_normals, consistent_start
+from nonsmooth.results.audit import audit_moreau
+from nonsmooth.results.result import Result
+from nonsmooth.schemes.base import Plan
+from nonsmooth.schemes.driver import Driver
+from nonsmooth.schemes.incidents import event_table
+from nonsmooth.schemes.moreau import Moreau
+
+#: Schemes by name. A value is a class of options; an instance of it is accepted as `method`, too.
+METHODS: dict[str, Any] = {"moreau": Moreau}
+
+MEMORY_LIMIT = 4 * 2**30  # bytes of output kept in memory; longer runs are streamed to a file
+STREAM_ROWS = 16384
+
+
+def simulate(
+    system: Any,
+    t_span: Sequence[float],
+    q0: Any,
+    u0: Any,
+    method: Any = None,
+    *,
+    dt: float | None = None,
+    t_eval: Any = None,
+    every: int = 1,
+    breakpoints: Sequence[float] = (),
+    on_failure: str = "raise",
+    on_energy_gain: str = "warn",
+    project: bool = False,
+    resolve: bool = False,
+    output: str | PathLike[str] | None = None,
+    overwrite: bool = False,
+    progress: bool | None = None,
+    max_steps: int | None = None,
+    time_limit: float | None = None,
+    audit: bool = True,
+    problem_name: str | None = None,
+    coordinate_names: Sequence[str] = (),
+    **options: Any,
+) -> Result:
+    """Simulate a mechanical system with contacts and friction.
+
+    Parameters
+    ----------
+    system : MechanicalSystem
+    t_span : (float, float)
+        Begin and end. Systems with contacts or friction run forward only.
+    q0, u0 : array_like, shape (n_q,), (n_u,)
+        Start.
+    method : str or scheme
+        A name from `METHODS`, or a configured object such as ``Moreau(dt=1e-3, solver=PSOR(tol=1e-12))``.
+    dt : float
+        Step size of a scheme with constant step.
+    t_eval : array_like
+        Instants to store; default: steps. Values are right limits.
+    every : int
+        Store every k-th step.
+    breakpoints : sequence of float
+        Instants at which `force`, `gap`, ... are discontinuous in time; steps end on them exactly.
+    on_failure : {"raise", "halve", "accept"}
+        What to do when the contact problem of a step does not converge: raise `ConvergenceError`, take the step again in
+        halves, or go on with the step marked in the audit.
+    on_energy_gain : {"warn", "raise", "ignore"}
+        What to do when an impact law created energy (Newton's law with friction can).
+    project, resolve : bool
+        Whether an inconsistent start (joints; deep overlap) may be corrected.
+    output : path
+        Stream columns to this directory (HDF5 segments) instead of memory; see `Result.load`.
+    overwrite : bool
+        Whether `output` may replace a former run.
+    progress : bool
+        Progress bar; by default on a terminal only.
+    max_steps : int
+    time_limit : float
+        Seconds after which the run stops with `StepLimitError`.
+    audit : bool
+        Whether to recompute a sample of steps by a second route.
+
+    Returns
+    -------
+    Result
+        With the fields ``t, q, u, P_N, P_T, modes, events, audit`` and others.
+
+    Raises
+    ------
+    InputError
+        Before any step; names the argument and the cure.
+    SolverError, IntegrationError
+        During the run, with the result so far as ``exc.partial``.
+    """
+    t_0, t_1 = _span(t_span)
+    if not hasattr(system, "bind"):
+        raise InputError(f"`system` is {system!r}: a MechanicalSystem is wanted.")
+    q, u = as_state(q0, "q0"), as_state(u0, "u0")
+    _choice("on_failure", on_failure, ("raise", "halve", "accept"))
+    _choice("on_energy_gain", on_energy_gain, ("warn", "raise", "ignore"))
+    if system.kinematics is None and q.shape != u.shape:
+        raise ShapeError(f"`q0` has shape {q.shape} and `u0` has shape {u.shape}: they must agree.")
+    if int(every) != every or every < 1:
+        raise RangeError(f"`every` is {every!r}: a positive whole number is wanted.")
+    scheme = _scheme(method, dt, options)
+    segments = _segments(t_0, t_1, breakpoints, scheme)
+    instants = _instants(t_eval, t_0, t_1)
+    if getattr(system, "running", False):
+        raise IntegrationError("re-entrant: a function of this system called simulate() on the same system.")
+
+    system.running = True
+    try:
+        model = system.bind(t_0, q, u)
+        check_functions(model, t_0, q, u)
+        check_mass(model, t_0, q)
+        check_normals(model, t_0, q)
+        q, u = consistent_start(model, t_0, q, u, project, resolve)
+        return _run(
+            model, scheme, segments, q, u, instants, int(every), on_failure, on_energy_gain, output, overwrite, progress,
+            max_steps, time_limit, audit, problem_name or system.name, coordinate_names,
+        )  # fmt: skip
+    finally:
+        system.running = False
+
+
+def _run(
+    model, scheme, segments, q, u, instants, every, on_failure, on_energy_gain, output, overwrite, progress, max_steps,
+    time_limit, audit, problem_name, coordinate_names,
+):  # fmt: skip
+    t_0, laws = segments[0][0] if segments else 0.0, model.laws
+    steps = scheme.estimate_steps(segments) if segments else 0
+    columns = instants.size if instants is not None else steps // every + 2
+    bytes_per_column = 8 * (6 + model.n_q + model.n_u + laws.n_rows) + laws.n_laws
+    if output is None and columns * bytes_per_column > MEMORY_LIMIT:
+        raise InputError(
+            f"{columns} columns of output would take {columns * bytes_per_column / 2**30:.1f} GiB of memory: store every k-th "
+            "step (every=k), give t_eval, or stream to a file (output=path)."
+        )
+    later = np.zeros(0) if instants is None else instants[instants > t_0]
+    plan = Plan(
+        segments=segments,
+        t_eval=later,
+        every=every if instants is None or later.size else 2**62,
+        capacity=max(columns if output is None else min(columns, STREAM_ROWS), 1),
+        accept=on_failure == "accept",
+        keep_begin=instants is None and every > 1,
+    )
+    if output is not None and instants is not None:
+        plan.capacity = max(columns, 1)
+    origin = {
+        "method": scheme.name, "method_options": scheme.options(), "problem_name": problem_name, "params": model.params,
+        "law_names": laws.name, "coordinate_names": tuple(coordinate_names),
+    }  # fmt: skip
+    writer = None
+    if output is not None:
+        from nonsmooth.results.stream import StreamWriter
+
+        layout = {
+            "t": None, "q": model.n_q, "u": model.n_u, "P_N": laws.n_N, "P_T": laws.n_rows - laws.n_N - laws.n_J,
+            "modes": laws.n_laws, "dt": None, "order": None, "residual": None, "iterations": None,
+        }  # fmt: skip
+        writer = StreamWriter(output, layout, overwrite=overwrite, **origin)
+
+    run = scheme.start(model, t_0, q, u, plan)
+    if instants is None or (instants.size and instants[0] == t_0):
+        run.store_start(t_0)
+
+    def finish(columns, raw, times, status, message):
+        return _finish(
+            model,
+            scheme,
+            run,
+            columns,
+            raw,
+            times,
+            status,
+            message,
+            writer,
+            plan,
+            audit,
+            on_energy_gain,
+            origin,
+        )
+
+    if not segments:  # an empty span: the start is the result
+        return finish(
+            run.take_output(), np.zeros((0, 4), dtype=np.int64), np.zeros((0, 2)), 0, "the span is empty"
+        )
+    return Driver(model, run, plan, on_failure, writer, progress, max_steps, time_limit, finish).drive()
+
+
+def _finish(
+    model, scheme, run, columns, raw, times, status, message, writer, plan, audit, on_energy_gain, origin
+):
+    laws = model.laws
+    events = event_table(raw, times, laws)
+    totals = run.totals()
+    begin = {name: columns.pop(name) for name in ("q_B", "u_B") if name in columns}
+    P_J = columns.pop("P_J")
+    counters = {"nsteps": run.steps, "nbase": run.steps, "nfev": run.steps, "nrejected": run.rejected}
+    extra = {"P_J": P_J} if laws.n_J and writer is None else {}
+    result = Result(
+        **columns, events=events, status=status, message=message, extra=extra, **counters, **origin
+    )
+    if audit:
+        samples = _samples(columns, begin) if begin else None
+        step_ends = plan.t_eval.size == 0 and plan.every == 1
+        result.audit = audit_moreau(
+            model, result, totals, samples=samples, max_checked=200 if step_ends else 0
+        )
+        if model.callbacks:
+            result.audit.notes.append("run as Python callbacks: " + ", ".join(model.callbacks))
+    if totals["unconverged"]:
+        result.message += f"; {totals['unconverged']} steps with an unconverged contact problem were accepted"
+    if writer is not None:
+        writer.append({name: getattr(result, name) for name in _STREAMED})
+        writer.finish(status=status, message=result.message, events=events, audit=result.audit, **counters)
+        # what is in memory is the tail only: hand out the whole run
+        result = Result.load(writer.path)
+    gains = totals["energy_gain_count"]
+    if gains and on_energy_gain != "ignore" and status == 0:
+        text = (
+            f"an impact raised the kinetic energy at t = {totals['energy_gain_t']:.6g} (law {totals['energy_gain_law']!r}, "
+            f"T from {totals['energy_gain_T_before']:.6g} to {totals['energy_gain_T_after']:.6g}; {gains} such steps): Newton's "
+            "law with friction or unequal restitution can do that; use tangential_restitution = restitution or e = 0 to "
+            "exclude it."
+        )
+        if on_energy_gain == "raise":
+            error = IntegrationError(text)
+            error.partial = result
+            raise error
+        warnings.warn(text, EnergyGainWarning, stacklevel=6)
+    return result
+
+
+_STREAMED = ("t", "q", "u", "P_N", "P_T", "modes", "dt", "order", "residual", "iterations")
+
+
+def _samples(columns, begin):
+    """At most 200 full steps out of thinned output, for the audit."""
+    n = columns["t"].size
+    pick = np.unique(np.linspace(1, n - 1, 200).astype(int)) if n > 1 else np.zeros(0, dtype=int)
+    pick = pick[columns["dt"][pick] > 0]
+    return {
+        "t_B": columns["t"][pick] - columns["dt"][pick], "q_B": begin["q_B"][:, pick], "u_B": begin["u_B"][:, pick],
+        "t_E": columns["t"][pick], "q_E": columns["q"][:, pick], "u_E": columns["u"][:, pick],
+        "P": np.vstack([columns["P_N"][:, pick], columns["P_T"][:, pick]]), "modes": columns["modes"][:, pick],
+        "dt": columns["dt"][pick],
+    }  # fmt: skip
+
+
+# -- arguments ---------------------------------------------------------------------------------------------------------
+
+
+def _choice(name, value, allowed):
+    if value not in allowed:
+        raise InputError(f"`{name}` is {value!r}: one of {', '.join(map(repr, allowed))} is wanted.")
+
+
+def _span(t_span) -> tuple[float, float]:
+    try:
+        t_0, t_1 = (float(x) for x in t_span)
+    except (TypeError, ValueError) as exc:
+        raise InputError(f"`t_span` is {t_span!r}: a pair (begin, end) is wanted.") from exc
+    for name, value in (("t_span[0]", t_0), ("t_span[1]", t_1)):
+        if not math.isfinite(value):
+            raise NonFiniteError(f"`{name}` is {value}: it must be finite.")
+    if t_1 < t_0:
+        raise InputError(
+            f"`t_span` runs backward from {t_0:g} to {t_1:g}: impacts and friction dissipate and cannot be undone; "
+            "exchange the ends (smooth equations run backward with solve_ivp)."
+        )
+    return t_0, t_1
+
+
+def _scheme(method, dt, options):
+    if method is None:
+        method = "moreau" if dt is not None or "extrapolated-moreau" not in METHODS else "extrapolated-moreau"
+    if isinstance(method, str):
+        if method not in METHODS:
+            raise InputError(f"`method` is {method!r}: one of {', '.join(METHODS)} is wanted.")
+        if dt is not None:
+            options = {"dt": dt, **options}
+        if method == "moreau" and "dt" not in options:
+            raise InputError('method "moreau" needs a step size: pass dt=..., for example dt=1e-3.')
+        try:
+            return METHODS[method](**options)
+        except TypeError as exc:
+            raise InputError(f"method {method!r} does not take these options: {exc}.") from exc
+    if not hasattr(method, "start"):
+        raise InputError(f"`method` is {method!r}: a name from METHODS or a configured scheme is wanted.")
+    if dt is not None or options:
+        given = ", ".join(["dt"] * (dt is not None) + list(options))
+        raise InputError(f"{given}: options belong into the configured method object, not beside it.")
+    return method
+
+
+def _segments(t_0, t_1, breakpoints, scheme):
+    if t_1 == t_0:
+        return []
+    points = []
+    for value in np.atleast_1d(np.asarray(breakpoints, dtype=np.float64)):
+        if not math.isfinite(value):
+            raise NonFiniteError(f"`breakpoints` contains {value}: instants must be finite.")
+        if t_0 < value < t_1:
+            points.append(float(value))
+    ends = [t_0, *sorted(set(points)), t_1]
+    dt = getattr(scheme, "dt", None)
+    largest = max(abs(t_0), abs(t_1))
+    if dt is not None and largest + dt == largest:
+        raise StepLimitError(
+            f"t + dt == t at t = {largest:g}, dt = {dt:g}: the step is below the resolution of time; shift the time axis or "
+            "use a larger step."
+        )
+    return list(zip(ends[:-1], ends[1:]))
+
+
+def _instants(t_eval, t_0, t_1):
+    if t_eval is None:
+        return None
+    instants = np.asarray(t_eval, dtype=np.float64)
+    if instants.ndim != 1:
+        raise ShapeError(f"`t_eval` has shape {instants.shape}: a vector of instants is wanted.")
+    if not np.all(np.isfinite(instants)):
+        raise NonFiniteError("`t_eval` contains NaN or infinite instants.")
+    if instants.size and (instants.min() < t_0 or instants.max() > t_1):
+        raise RangeError(f"`t_eval` reaches outside `t_span` = ({t_0:g}, {t_1:g}).")
+    if np.any(np.diff(instants) <= 0):
+        raise RangeError("`t_eval` must be sorted in increasing order without repetitions.")
+    return instants
