@@ -1,0 +1,188 @@
+"""Nonsmooth Gauss-Seidel sweeps (Jourdan, Alart, Jean 1998) with the exact solution of every contact.
+
+W is stored in block rows (see `ContactProblem.blocks`); `data` is flat inside a block, row-major. One call
+does up to `sweeps` sweeps and stops early when the change of a sweep, measured as a velocity,
+``sqrt(sum |Δr_i / rho_i|^2)``, is below `stop`.
+"""
+
+import math
+
+import numpy as np
+
+from nonsmooth._core.cone import local2, local3, project_cone2, project_cone3, solve_block3
+from nonsmooth._core.jit import kernel
+
+
+@kernel
+def sweep3(indptr, indices, data, diagonal, q, mu, bilateral, rho, r, alpha, sweeps, stop):
+    """3-D sweeps; `r`, shape (3n,), and the slip multipliers `alpha`, shape (n,), are modified in place.
+
+    Returns ``(sweeps done, change of the last sweep)``.
+    """
+    n = mu.size
+    change = math.inf
+    for sweep in range(sweeps):
+        total = 0.0
+        for i in range(n):
+            b0 = q[3 * i]
+            b1 = q[3 * i + 1]
+            b2 = q[3 * i + 2]
+            home = diagonal[i]
+            for k in range(indptr[i], indptr[i + 1]):
+                if k == home:
+                    continue
+                j = 3 * indices[k]
+                x0 = r[j]
+                x1 = r[j + 1]
+                x2 = r[j + 2]
+                b0 += data[k, 0, 0] * x0 + data[k, 0, 1] * x1 + data[k, 0, 2] * x2
+                b1 += data[k, 1, 0] * x0 + data[k, 1, 1] * x1 + data[k, 1, 2] * x2
+                b2 += data[k, 2, 0] * x0 + data[k, 2, 1] * x1 + data[k, 2, 2] * x2
+            r0 = r[3 * i]
+            r1 = r[3 * i + 1]
+            r2 = r[3 * i + 2]
+            if bilateral[i]:
+                n0, n1, n2 = solve_block3(data, home, b0, b1, b2)
+            else:
+                n0, n1, n2, alpha[i], status = local3(data, home, b0, b1, b2, mu[i], alpha[i])
+                if status != 0:
+                    # no exact solution: one projection step of the natural map
+                    u0 = b0 + data[home, 0, 0] * r0 + data[home, 0, 1] * r1 + data[home, 0, 2] * r2
+                    u1 = b1 + data[home, 1, 0] * r0 + data[home, 1, 1] * r1 + data[home, 1, 2] * r2
+                    u2 = b2 + data[home, 2, 0] * r0 + data[home, 2, 1] * r1 + data[home, 2, 2] * r2
+                    u0 += mu[i] * math.sqrt(u1 * u1 + u2 * u2)
+                    p = rho[i]
+                    n0, n1, n2 = project_cone3(r0 - p * u0, r1 - p * u1, r2 - p * u2, mu[i])
+            d0 = n0 - r0
+            d1 = n1 - r1
+            d2 = n2 - r2
+            total += (d0 * d0 + d1 * d1 + d2 * d2) / (rho[i] * rho[i])
+            r[3 * i] = n0
+            r[3 * i + 1] = n1
+            r[3 * i + 2] = n2
+        change = math.sqrt(total)
+        if change <= stop:
+            return sweep + 1, change
+    return sweeps, change
+
+
+@kernel
+def sweep2(indptr, indices, data, diagonal, q, mu, bilateral, rho, r, sweeps, stop):
+    """2-D sweeps; `r`, shape (2n,), is modified in place. Returns
+    ``(sweeps done, change of the last sweep)``."""
+    n = mu.size
+    change = math.inf
+    for sweep in range(sweeps):
+        total = 0.0
+        for i in range(n):
+            b0 = q[2 * i]
+            b1 = q[2 * i + 1]
+            home = diagonal[i]
+            for k in range(indptr[i], indptr[i + 1]):
+                if k == home:
+                    continue
+                j = 2 * indices[k]
+                b0 += data[k, 0, 0] * r[j] + data[k, 0, 1] * r[j + 1]
+                b1 += data[k, 1, 0] * r[j] + data[k, 1, 1] * r[j + 1]
+            r0 = r[2 * i]
+            r1 = r[2 * i + 1]
+            if bilateral[i]:
+                det = data[home, 0, 0] * data[home, 1, 1] - data[home, 0, 1] * data[home, 1, 0]
+                n0 = n1 = 0.0
+                if det != 0.0:
+                    n0 = (data[home, 0, 1] * b1 - data[home, 1, 1] * b0) / det
+                    n1 = (data[home, 1, 0] * b0 - data[home, 0, 0] * b1) / det
+            else:
+                n0, n1, status = local2(data, home, b0, b1, mu[i])
+                if status != 0:
+                    u0 = b0 + data[home, 0, 0] * r0 + data[home, 0, 1] * r1
+                    u1 = b1 + data[home, 1, 0] * r0 + data[home, 1, 1] * r1
+                    n0, n1 = project_cone2(r0 - rho[i] * (u0 + mu[i] * abs(u1)), r1 - rho[i] * u1, mu[i])
+            d0 = n0 - r0
+            d1 = n1 - r1
+            total += (d0 * d0 + d1 * d1) / (rho[i] * rho[i])
+            r[2 * i] = n0
+            r[2 * i + 1] = n1
+        change = math.sqrt(total)
+        if change <= stop:
+            return sweep + 1, change
+    return sweeps, change
+
+
+@kernel
+def sweep1(indptr, indices, data, diagonal, q, bilateral, rho, r, sweeps, stop):
+    """Frictionless rows: projected Gauss-Seidel. Returns ``(sweeps done, change of the last sweep)``."""
+    n = rho.size
+    change = math.inf
+    for sweep in range(sweeps):
+        total = 0.0
+        for i in range(n):
+            b = q[i]
+            home = diagonal[i]
+            for k in range(indptr[i], indptr[i + 1]):
+                if k != home:
+                    b += data[k, 0, 0] * r[indices[k]]
+            a = data[home, 0, 0]
+            new = -b / a if a > 0.0 else r[i] - rho[i] * (b + a * r[i])
+            if new < 0.0 and not bilateral[i]:
+                new = 0.0
+            d = (new - r[i]) / rho[i]
+            total += d * d
+            r[i] = new
+        change = math.sqrt(total)
+        if change <= stop:
+            return sweep + 1, change
+    return sweeps, change
+
+
+@kernel
+def multiply(indptr, indices, data, x, out):
+    """``out = W x`` for square blocks of any size, in block rows."""
+    dim = data.shape[1]
+    for i in range(indptr.size - 1):
+        for a in range(dim):
+            total = 0.0
+            for k in range(indptr[i], indptr[i + 1]):
+                j = dim * indices[k]
+                for b in range(dim):
+                    total += data[k, a, b] * x[j + b]
+            out[dim * i + a] = total
+
+
+@kernel
+def natural_residual(u, r, mu, bilateral, rho, dim, unit_rho):
+    """``(scaled, unit)`` sums of squares of the natural map, for the stopping rules inside the core.
+
+    This is the solvers' own copy of the formula; the verdict on a result comes from
+    `nonsmooth.contact.residual`.
+    """
+    scaled = 0.0
+    unit = 0.0
+    x = np.zeros(3)
+    for i in range(mu.size):
+        base = dim * i
+        slip = 0.0
+        for a in range(1, dim):
+            slip += u[base + a] * u[base + a]
+        slip = math.sqrt(slip)
+        for turn in range(2):
+            p = rho[i] if turn == 0 else unit_rho
+            for a in range(dim):
+                x[a] = r[base + a] - p * u[base + a]
+            if not bilateral[i]:
+                x[0] -= p * mu[i] * slip
+                if dim == 3:
+                    x[0], x[1], x[2] = project_cone3(x[0], x[1], x[2], mu[i])
+                elif dim == 2:
+                    x[0], x[1] = project_cone2(x[0], x[1], mu[i])
+                else:
+                    x[0] = max(0.0, x[0])
+            total = 0.0
+            for a in range(dim):
+                d = r[base + a] - x[a]
+                total += d * d
+            if turn == 0:
+                scaled += total / (p * p)
+            else:
+                unit += total
+    return math.sqrt(scaled), math.sqrt(unit)

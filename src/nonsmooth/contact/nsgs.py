@@ -1,0 +1,58 @@
+"""NSGS: nonsmooth Gauss-Seidel with the exact solution of every contact (`_core.nsgs`, `_core.cone`)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nonsmooth._core.nsgs import sweep1, sweep2, sweep3
+
+
+def sweeps(problem, r, alpha, count, stop):
+    """Up to `count` sweeps on `r` (modified in place); returns ``(sweeps done, change of the last one)``."""
+    b = problem.blocks
+    if problem.dim == 3:
+        return sweep3(*b, problem.q, problem.mu, problem.bilateral, problem.rho, r, alpha, count, stop)
+    if problem.dim == 2:
+        return sweep2(*b, problem.q, problem.mu, problem.bilateral, problem.rho, r, count, stop)
+    return sweep1(*b, problem.q, problem.bilateral, problem.rho, r, count, stop)
+
+
+def nsgs(problem, r, run, max_iter=None, budget=math.inf):
+    """Sweep until `run.tol` is met.
+
+    Parameters
+    ----------
+    budget : float
+        Stop as soon as the measured rate of convergence predicts more than this many further sweeps.
+
+    Returns
+    -------
+    r : ndarray
+        Best impulses met.
+    residual : float
+    iterations : int
+    """
+    limit = run.limit(100_000) if max_iter is None else max_iter
+    r = r.copy()
+    alpha = np.zeros(problem.n_contacts)
+    best_r, best = r.copy(), run.measure(r)
+    previous, done, chunk = best, 0, 10
+    while best > run.tol and done < limit and not run.expired():
+        chunk = min(chunk, limit - done, run.slice())
+        # the change of a sweep is a cheap upper estimate of the residual: look closer when it is small
+        count, _ = sweeps(problem, r, alpha, chunk, 0.5 * run.tol * problem.q_norm)
+        done += count
+        residual = run.measure(r)
+        if residual < best:
+            best_r, best = r.copy(), residual
+        if not residual < math.inf:
+            break
+        if done >= 50 and budget < math.inf and best > run.tol:
+            rate = math.log(max(residual, 1e-300) / previous) / count
+            if rate >= 0.0 or math.log(run.tol / residual) / rate > budget:
+                break
+        previous = residual
+        chunk = min(2 * chunk, 100)
+    return best_r, best, done

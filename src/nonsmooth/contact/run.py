@@ -1,0 +1,48 @@
+"""What a contact method is told and may ask while it works: tolerance, limits, the cheap residual."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from nonsmooth._core.nsgs import multiply, natural_residual
+
+#: Compiled loops return to Python after about this many block products (well under 50 ms).
+SLICE = 2_000_000
+
+
+class Run:
+    """Tolerance and limits of one solve. `measure` is the larger of the scaled and the unit residual,
+    relative to ``|q|``."""
+
+    def __init__(self, problem, tol, max_iter=None, time_limit=None):
+        self.problem = problem
+        self.tol = 0.98 * tol  # the verdict is computed by another route and rounds differently
+        self.max_iter = max_iter
+        self.stages = []
+        self.deadline = None if time_limit is None else time.monotonic() + time_limit
+        self._u = np.empty(problem.q.size)
+
+    def expired(self) -> bool:
+        """Whether the time limit is over. It only ever stops a run, it never steers one."""
+        return self.deadline is not None and time.monotonic() > self.deadline
+
+    def measure(self, r) -> float:
+        p = self.problem
+        if p.matrix_free:
+            u = p.velocity(r)
+        else:
+            u = self._u
+            multiply(*p.blocks[:3], r, u)
+            u += p.q
+        values = natural_residual(u, r, p.mu, p.bilateral, p.rho, p.dim, 1.0)
+        worst = max(values) / p.q_norm
+        return worst if np.isfinite(worst) else np.inf
+
+    def slice(self) -> int:
+        """Iterations that fit into one call of a compiled loop."""
+        return max(1, SLICE // max(1, self.problem.blocks.indices.size))
+
+    def limit(self, default) -> int:
+        return default if self.max_iter is None else self.max_iter

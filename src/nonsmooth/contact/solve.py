@@ -1,0 +1,203 @@
+"""`solve_contact`: one front door for every method, one independent verdict on every result.
+
+`METHODS` maps a name to a function ``method(problem, r, run) -> (r, residual, iterations)``; a user's own
+function of that form is accepted as well. Whatever a method claims, `success` is decided by
+`nonsmooth.contact.residual`, in both scalings, and by the cone.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nonsmooth.contact.admm import admm
+from nonsmooth.contact.auto import auto
+from nonsmooth.contact.first_order import apgd, pjor
+from nonsmooth.contact.newton import newton
+from nonsmooth.contact.nsgs import nsgs
+from nonsmooth.contact.problem import ContactProblem
+from nonsmooth.contact.residual import project, residual
+from nonsmooth.contact.run import Run
+from nonsmooth.errors import InputError, RangeError
+
+#: Impulses of a successful result leave their cones by at most this much, relative to the largest impulse.
+CONE_TOL = 1e-12
+
+
+class ContactResult:
+    """Impulses and velocities of a contact problem, and how good they are.
+
+    Attributes
+    ----------
+    r, u : ndarray, shape (dim*n,)
+        Impulses, inside their cones, and velocities ``u = W r + q``.
+    residual : float
+        The larger of `residual_scaled` and `residual_unit` (see `nonsmooth.contact.residual`), relative to
+        ``|q|``.
+    residual_scaled, residual_unit, cone : float
+        Both scalings of the natural map; the worst violation of a cone relative to the largest impulse.
+    iterations : int
+        Iterations of all stages together.
+    method : str
+        The method, for ``"auto"`` with its stages: ``"auto: nsgs 60, newton 8"``.
+    success : bool
+    message : str
+    """
+
+    __slots__ = (
+        "cone",
+        "iterations",
+        "message",
+        "method",
+        "r",
+        "residual",
+        "residual_scaled",
+        "residual_unit",
+        "success",
+        "u",
+    )
+
+    def __init__(self, r, u, residual_scaled, residual_unit, cone, iterations, method, success, message):
+        self.r = r
+        self.u = u
+        self.residual_scaled = residual_scaled
+        self.residual_unit = residual_unit
+        self.residual = residual_scaled if residual_scaled > residual_unit else residual_unit
+        self.cone = cone
+        self.iterations = iterations
+        self.method = method
+        self.success = success
+        self.message = message
+
+    def __repr__(self):
+        return (
+            f"<ContactResult {'solved' if self.success else 'NOT solved'}: residual {self.residual:.2e} "
+            f"(scaled {self.residual_scaled:.2e}, unit {self.residual_unit:.2e}), "
+            f"{self.iterations} iterations, {self.method}; {self.message}>"
+        )
+
+
+#: Every contact method by name.
+METHODS = {"auto": auto, "nsgs": nsgs, "newton": newton, "admm": admm, "apgd": apgd, "pjor": pjor}
+
+
+def solve_contact(
+    problem: ContactProblem,
+    method: Any = "auto",
+    tol: float = 1e-8,
+    max_iter: int | None = None,
+    guess=None,
+    time_limit: float | None = None,
+) -> ContactResult:
+    """Solve ``u = W r + q`` with Coulomb's law at every contact.
+
+    Parameters
+    ----------
+    problem : ContactProblem
+    method : str or callable
+        A name in `METHODS`, or ``function(problem, r, run) -> (r, residual, iterations)``.
+    tol : float
+        Both residuals, relative to ``|q|``, have to fall below it.
+    max_iter : int, optional
+        Limit on iterations; the default depends on the method.
+    guess : array_like or ContactResult, optional
+        Impulses to start from (projected onto the cones); zero by default.
+    time_limit : float, optional
+        Seconds after which the best impulses so far are returned. It only stops a run and steers no
+        decision: results do not depend on the speed of the machine unless the limit strikes.
+
+    Returns
+    -------
+    ContactResult
+        ``success=False`` with the best impulses met and the reason if the tolerance was not reached. Failure
+        is never silent and never an exception.
+    """
+    if not isinstance(problem, ContactProblem):
+        raise InputError(f"solve_contact: problem is a {type(problem).__name__}; give a ContactProblem.")
+    function, name = _method(method)
+    _check_limits(tol, max_iter, time_limit)
+    n = problem.q.size
+    if problem.q_norm == 0.0 and not problem.bilateral.any():
+        # no velocity to oppose (or no contact at all): zero impulse is a solution
+        return ContactResult(
+            np.zeros(n), np.zeros(n), 0.0, 0.0, 0.0, 0, name, True, "no motion without impulses: r = 0"
+        )
+    if problem.q_norm == 0.0:
+        return ContactResult(
+            np.zeros(n), np.zeros(n), 0.0, 0.0, 0.0, 0, name, True, "q = 0: r = 0 solves the problem"
+        )
+    start = _start(problem, guess)
+    run = Run(problem, tol, max_iter, time_limit)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        r, _, iterations = function(problem, start, run)
+        r = np.asarray(r, dtype=float)
+        if r.shape != (n,) or not np.all(np.isfinite(r)):
+            r = start
+        r = _inside(problem, r)
+        u = problem.velocity(r)
+        verdict = residual(problem, r, u)
+    success = verdict.scaled <= tol and verdict.unit <= tol and verdict.cone <= CONE_TOL
+    if run.stages:
+        name = f"{name}: " + ", ".join(run.stages)
+    message = "converged" if success else _why(problem, run, verdict, tol)
+    return ContactResult(
+        r, u, verdict.scaled, verdict.unit, verdict.cone, int(iterations), name, success, message
+    )
+
+
+def _method(method):
+    if callable(method):
+        return method, getattr(method, "__name__", type(method).__name__)
+    if method not in METHODS:
+        raise InputError(
+            f"solve_contact: method = {method!r} is unknown; choose one of {', '.join(METHODS)}."
+        )
+    return METHODS[method], method
+
+
+def _check_limits(tol, max_iter, time_limit):
+    if not (isinstance(tol, (int, float, np.floating)) and 0.0 < tol < math.inf):
+        raise RangeError(f"solve_contact: tol = {tol!r}; a positive number is wanted.")
+    if max_iter is not None and not (isinstance(max_iter, (int, np.integer)) and max_iter >= 0):
+        raise RangeError(f"solve_contact: max_iter = {max_iter!r}; a number of iterations is wanted.")
+    if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit > 0.0):
+        raise RangeError(f"solve_contact: time_limit = {time_limit!r}; positive seconds are wanted.")
+
+
+def _start(problem, guess) -> np.ndarray:
+    if guess is None:
+        return np.zeros(problem.q.size)
+    if isinstance(guess, dict):
+        guess = guess["r"]
+    return _inside(problem, problem.check_impulse(getattr(guess, "r", guess)))
+
+
+def _inside(problem, r) -> np.ndarray:
+    return project(r.reshape(-1, problem.dim), problem.mu, problem.bilateral).ravel()
+
+
+def _why(problem, run, verdict, tol) -> str:
+    """Why a run ended above its tolerance, with what to try."""
+    worst = max(verdict.scaled, verdict.unit)
+    parts = [f"residual {worst:.1e} is above tol = {tol:.1e}"]
+    if run.expired():
+        parts.append("the time limit struck")
+    W = problem.dense_W if problem.q.size <= 400 and not problem.matrix_free else None
+    if W is not None:
+        symmetric = 0.5 * (W + W.T)
+        eigenvalues = np.linalg.eigvalsh(symmetric)
+        top = max(abs(eigenvalues[0]), abs(eigenvalues[-1]))
+        if eigenvalues[0] < -1e-9 * top:
+            parts.append("W is indefinite: the problem may have no solution")
+        elif int(np.sum(eigenvalues < 1e-12 * top)):
+            parts.append(
+                f"W is rank-deficient by {int(np.sum(eigenvalues < 1e-12 * top))} (redundant contacts)"
+            )
+        if not np.any(eigenvalues > 0.0):
+            parts.append("no impulse can change the velocities")
+    elif problem.q.size > 400:
+        parts.append("the problem is ill-conditioned or has redundant contacts")
+    parts.append("raise max_iter, loosen tol, or try another method or guess")
+    return "; ".join(parts)

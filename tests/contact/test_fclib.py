@@ -1,0 +1,209 @@
+"""FCLIB files: round trips, and files that are damaged or hostile."""
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from nonsmooth.contact.fclib import read_fclib, write_fclib
+from nonsmooth.contact.problem import ContactProblem
+from nonsmooth.errors import InputError, OutputExistsError, ResultFormatError
+
+DATA = Path(__file__).parents[1] / "data" / "contact"
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(0)
+    H = rng.normal(size=(7, 6))
+    return ContactProblem(sp.csr_matrix(H.T @ H), rng.normal(size=6), [0.3, 0.0], 3)
+
+
+@pytest.fixture
+def file(problem, tmp_path):
+    path = tmp_path / "problem.hdf5"
+    write_fclib(path, problem)
+    return path
+
+
+def test_local_round_trip(problem, tmp_path):
+    path = tmp_path / "a.hdf5"
+    problem.info = {"title": "two blocks"}
+    write_fclib(path, problem, solution=np.ones(6), guess={"r": np.arange(6.0)})
+    back = read_fclib(path)
+    assert back.dim == 3 and back.info["title"] == "two blocks"
+    np.testing.assert_array_equal(back.W.toarray(), problem.W.toarray())
+    np.testing.assert_array_equal(back.q, problem.q)
+    np.testing.assert_array_equal(back.mu, problem.mu)
+    np.testing.assert_array_equal(back.guesses[0]["r"], np.arange(6.0))
+    np.testing.assert_allclose(back.solution["u"], problem.velocity(np.ones(6)))
+
+
+@pytest.mark.parametrize("joints", [False, True])
+def test_global_round_trip(tmp_path, joints):
+    rng = np.random.default_rng(1)
+    G, b = (rng.normal(size=(5, 1)), np.array([0.2])) if joints else (None, None)
+    given = ContactProblem.from_global(np.diag(rng.uniform(1, 2, 5)), rng.normal(size=(5, 4)),
+    rng.normal(size=5),
+                                       rng.normal(size=4), 0.7, 2, G=G, b=b)  # fmt: skip
+    write_fclib(tmp_path / "g.hdf5", given)
+    back = read_fclib(tmp_path / "g.hdf5")
+    assert back.global_form is not None
+    np.testing.assert_allclose(back.q, given.q, rtol=1e-14)
+    np.testing.assert_allclose(back.velocity(np.ones(4)), given.velocity(np.ones(4)), rtol=1e-13)
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.hdf5")), ids=lambda p: p.stem)
+def test_shipped_files_survive_a_round_trip(path, tmp_path):
+    given = read_fclib(path)
+    write_fclib(tmp_path / "copy.hdf5", given)
+    back = read_fclib(tmp_path / "copy.hdf5")
+    np.testing.assert_array_equal(back.q, given.q)
+    assert len(back.guesses) == len(given.guesses)
+    assert abs(sp.csc_matrix(back.W) - sp.csc_matrix(given.W)).max() == 0
+
+
+def test_rows_columns_and_triplets_are_the_same_matrix(file, problem):
+    W = problem.W.toarray()
+    for kind, nz, A in (("csr", -2, sp.csr_matrix(W)), ("coo", W.size, sp.coo_matrix(W))):
+        with h5py.File(file, "r+") as f:
+            g = f["fclib_local/W"]
+            for key in ("p", "i", "x", "nz"):
+                del g[key]
+            g["nz"] = np.array([nz], dtype=np.int32)
+            g["x"] = A.data
+            g["i"], g["p"] = (A.indices, A.indptr) if kind == "csr" else (A.row, A.col)
+        np.testing.assert_array_equal(read_fclib(file).W.toarray(), W)
+
+
+def test_existing_files_are_kept(file, problem):
+    with pytest.raises(OutputExistsError):
+        write_fclib(file, problem)
+    write_fclib(file, problem, overwrite=True)
+    assert not list(file.parent.glob("*.partial"))
+
+
+def test_bilateral_blocks_cannot_be_written(tmp_path):
+    with pytest.raises(InputError):
+        write_fclib(tmp_path / "x.hdf5", ContactProblem(np.eye(3), np.ones(3), 0.1, bilateral=[True]))
+    assert not (tmp_path / "x.hdf5").exists()
+
+
+def refuse(path, part="", **kwargs):
+    with pytest.raises(ResultFormatError) as caught:
+        read_fclib(path, **kwargs)
+    assert path.name in str(caught.value) and part in str(caught.value)
+
+
+def test_missing_empty_truncated_foreign(tmp_path, file):
+    refuse(tmp_path / "nowhere.hdf5")
+    (tmp_path / "empty.hdf5").write_bytes(b"")
+    refuse(tmp_path / "empty.hdf5")
+    (tmp_path / "text.hdf5").write_text("3\n4\n")
+    refuse(tmp_path / "text.hdf5")
+    whole = file.read_bytes()
+    (tmp_path / "cut.hdf5").write_bytes(whole[: len(whole) // 2])
+    refuse(tmp_path / "cut.hdf5")
+    with h5py.File(tmp_path / "other.hdf5", "w") as f:
+        f["t"] = 1.0
+    refuse(tmp_path / "other.hdf5", "fclib_local")
+
+
+@pytest.mark.parametrize(
+    "name", ["spacedim", "vectors/q", "vectors/mu", "W/p", "W/i", "W/x", "W/nz", "W/m", "W", "vectors"]
+)
+def test_missing_parts(file, name):
+    with h5py.File(file, "r+") as f:
+        del f["fclib_local/" + name]
+    refuse(file, name.split("/")[-1])
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("W/i", np.full(36, 99, dtype=np.int32)),
+        ("W/i", np.full(36, -1, dtype=np.int32)),
+        ("W/p", np.array([0, 6, 12, 18, 24, 30, 99], dtype=np.int32)),
+        ("W/p", np.array([0, 6, 3, 18, 24, 30, 36], dtype=np.int32)),
+        ("W/p", np.array([5, 6], dtype=np.int32)),
+        ("W/nz", np.array([-7], dtype=np.int32)),
+        ("W/nz", np.array([1000], dtype=np.int32)),
+        ("W/m", np.array([-6], dtype=np.int32)),
+        ("W/m", np.array([2**31 - 1], dtype=np.int32)),
+        ("W/x", np.full(36, np.nan)),
+        ("vectors/q", np.full(6, np.inf)),
+        ("vectors/q", np.zeros(5)),
+        ("vectors/mu", np.full(2, -1.0)),
+        ("spacedim", np.array([7], dtype=np.int32)),
+        ("spacedim", np.array([3, 3], dtype=np.int32)),
+        ("vectors/q", np.array([b"abc"])),
+        ("vectors/q", np.zeros(6, dtype=complex)),
+    ],
+)
+def test_wrong_numbers(file, name, value):
+    with h5py.File(file, "r+") as f:
+        del f["fclib_local/" + name]
+        f["fclib_local/" + name] = value
+    refuse(file)
+
+
+def test_links_virtual_and_external_data_are_not_followed(file, tmp_path):
+    q = np.arange(6.0)
+    with h5py.File(tmp_path / "other.hdf5", "w") as f:
+        f["q"] = q
+    (tmp_path / "raw.bin").write_bytes(q.tobytes())
+
+    def replace(make):
+        with h5py.File(file, "r+") as f:
+            v = f["fclib_local/vectors"]
+            if "q" in v or v.get("q", getlink=True) is not None:
+                del v["q"]
+            make(v)
+
+    replace(lambda v: v.__setitem__("q", h5py.ExternalLink(str(tmp_path / "other.hdf5"), "/q")))
+    refuse(file, "ExternalLink")
+    replace(lambda v: v.__setitem__("q", h5py.SoftLink("/fclib_local/vectors/mu")))
+    refuse(file, "SoftLink")
+
+    def virtual(v):
+        layout = h5py.VirtualLayout(shape=(6,), dtype=float)
+        layout[:] = h5py.VirtualSource(str(tmp_path / "other.hdf5"), "q", shape=(6,))
+        v.create_virtual_dataset("q", layout)
+
+    replace(virtual)
+    refuse(file, "other files")
+    replace(lambda v: v.create_dataset("q", (6,), float, external=[(str(tmp_path / "raw.bin"), 0, 48)]))
+    refuse(file, "other files")
+    replace(lambda v: v.create_dataset("q", (1,), dtype=h5py.ref_dtype))
+    refuse(file, "plain")
+    replace(lambda v: v.create_dataset("q", (1,), dtype=h5py.string_dtype()))
+    refuse(file, "plain")
+    replace(lambda v: v.create_group("q"))
+    refuse(file, "Group")
+
+
+def test_cycles_are_not_followed(file):
+    with h5py.File(file, "r+") as f:
+        f["fclib_local/W/again"] = f["fclib_local"]
+        f["guesses"] = f["fclib_local"]
+    refuse(file, "number_of_guesses")
+
+
+def test_a_bomb_is_refused_before_it_is_read(file):
+    with h5py.File(file, "r+") as f:
+        del f["fclib_local/W/x"]
+        f["fclib_local/W"].create_dataset("x", (10**12,), dtype=float, chunks=(1024,), compression="gzip")
+    assert file.stat().st_size < 200_000
+    refuse(file, "limit")
+
+
+def test_size_limit_is_the_callers(file):
+    refuse(file, "limit", max_bytes=100)
+
+
+def test_untrusted_files_are_read_in_a_child(file, tmp_path):
+    assert read_fclib(file, untrusted=True).n_contacts == 2
+    (tmp_path / "bad.hdf5").write_bytes(file.read_bytes()[:900])
+    refuse(tmp_path / "bad.hdf5", untrusted=True)
