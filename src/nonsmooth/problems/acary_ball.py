@@ -51,7 +51,8 @@ def acary_ball(t_end: float = 4.0) -> Problem:
     require(t_end > 0.0, "t_end", t_end, "positive")
 
     def build():
-        from ..model import Contact, MechanicalSystem
+        from ..model.elements import Contact
+        from ..model.system import MechanicalSystem
 
         ground = Contact(gap, restitution=0.5, jacobian=gap_jacobian, name="ground")
         return MechanicalSystem(
@@ -83,5 +84,6 @@ def acary_ball(t_end: float = 4.0) -> Problem:
         t_span=(0.0, t_end),
         params={"t_end": t_end},
         dt=1e-3,
+        coordinates=("q",),
         reference=reference,
     )

@@ -87,7 +87,8 @@ def acary_oscillator(case: int = 1, t_end: float = 10.0) -> Problem:
     m, c, k, rho, q_0, v_0 = CASES[case]
 
     def build():
-        from ..model import Contact, MechanicalSystem
+        from ..model.elements import Contact
+        from ..model.system import MechanicalSystem
 
         wall = Contact(gap, restitution=rho, jacobian=gap_jacobian, name="wall")
         return MechanicalSystem(
@@ -116,5 +117,6 @@ def acary_oscillator(case: int = 1, t_end: float = 10.0) -> Problem:
         t_span=(0.0, t_end),
         params={"case": case, "t_end": t_end},
         dt=1e-3,
+        coordinates=("q",),
         reference=reference,
     )

@@ -148,6 +148,8 @@ class Problem:
         Parameters by name, as the factory function takes them.
     breakpoints : tuple of float
         Instants at which the model itself is discontinuous in time.
+    coordinates : tuple of str
+        Names of the coordinates.
     dt : float
         Step recommended for plain Moreau time-stepping.
     reference : Reference or None
@@ -167,6 +169,7 @@ class Problem:
     params: Mapping[str, Any]
     dt: float
     breakpoints: tuple[float, ...] = ()
+    coordinates: tuple[str, ...] = ()
     reference: Reference | None = None
     kind: str = "mechanics"
 
@@ -186,9 +189,9 @@ class Problem:
         if not {"dt", "method", "rtol"} & set(options):
             options["dt"] = self.dt
         options.setdefault("breakpoints", [t for t in self.breakpoints if start < t < end])
-        result = simulate(self.system, (start, end), self.q0, self.u0, **options)
-        result.problem_name = result.problem_name or self.name
-        return result
+        options.setdefault("problem_name", self.name)
+        options.setdefault("coordinate_names", self.coordinates)
+        return simulate(self.system, (start, end), self.q0, self.u0, **options)
 
 
 def as_state(values: Sequence[float]) -> Array:

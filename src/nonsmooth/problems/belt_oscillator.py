@@ -203,7 +203,8 @@ def belt_oscillator(
     require(t_end > 0.0, "t_end", t_end, "positive")
 
     def build():
-        from ..model import FrictionElement, MechanicalSystem
+        from ..model.elements import FrictionElement
+        from ..model.system import MechanicalSystem
 
         belt = FrictionElement(direction, limit=limit, surface_velocity=belt_velocity, name="belt")
         params = {"m": m, "c": c, "F": friction, "kappa": falling, "v_belt": v_belt}
@@ -240,5 +241,6 @@ def belt_oscillator(
             "t_end": t_end,
         },
         dt=1e-3,
+        coordinates=("x",),
         reference=reference if valid else None,
     )

@@ -104,7 +104,8 @@ def falling_ball(
     require(t_end > 0.0, "t_end", t_end, "positive")
 
     def build():
-        from ..model import Contact, MechanicalSystem
+        from ..model.elements import Contact
+        from ..model.system import MechanicalSystem
 
         table = Contact(gap, restitution=restitution, jacobian=gap_jacobian, name="table")
         return MechanicalSystem(
@@ -141,5 +142,6 @@ def falling_ball(
             "t_end": t_end,
         },
         dt=1e-3,
+        coordinates=("z",),
         reference=reference,
     )

@@ -121,7 +121,8 @@ def impact_oscillator(
     require(t_end > 0.0, "t_end", t_end, "positive")
 
     def build():
-        from ..model import Contact, MechanicalSystem
+        from ..model.elements import Contact
+        from ..model.system import MechanicalSystem
 
         wall = Contact(gap, restitution=restitution, jacobian=gap_jacobian, name="wall")
         return MechanicalSystem(
@@ -159,5 +160,6 @@ def impact_oscillator(
             "t_end": t_end,
         },
         dt=1e-3,
+        coordinates=("x",),
         reference=reference,
     )

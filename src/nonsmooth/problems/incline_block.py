@@ -94,7 +94,8 @@ def incline_block(
     slope = float(np.deg2rad(angle))
 
     def build():
-        from ..model import Contact, MechanicalSystem
+        from ..model.elements import Contact
+        from ..model.system import MechanicalSystem
 
         ground = Contact(gap, friction=friction, tangent=tangent, jacobian=gap_jacobian, name="slope")
         params = {"m": m, "g": gravity, "sin": float(np.sin(slope)), "cos": float(np.cos(slope))}
@@ -128,5 +129,6 @@ def incline_block(
             "t_end": t_end,
         },
         dt=1e-3,
+        coordinates=("x", "z"),
         reference=reference,
     )

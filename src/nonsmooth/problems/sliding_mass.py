@@ -172,7 +172,8 @@ def sliding_mass(
     require(t_end > 0.0, "t_end", t_end, "positive")
 
     def build():
-        from ..model import FrictionElement, MechanicalSystem
+        from ..model.elements import FrictionElement
+        from ..model.system import MechanicalSystem
 
         floor = FrictionElement(direction, limit=friction, name="floor")
         params = {"m": m, "F_x": force_x, "F_y": force_y, "t_off": t_off}
@@ -199,6 +200,7 @@ def sliding_mass(
         },
         dt=1e-3,
         breakpoints=(t_off,),
+        coordinates=("x", "y"),
         reference=_reference(friction / m, (force_x / m, force_y / m), (ux0, uy0), t_off),
     )
 

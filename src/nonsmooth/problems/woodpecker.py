@@ -176,7 +176,8 @@ def woodpecker(
     constants = {**PARAMETERS, **physical}
 
     def build():
-        from ..model import Contact, MechanicalSystem
+        from ..model.elements import Contact
+        from ..model.system import MechanicalSystem
 
         pole = Contact(
             gap,
@@ -207,5 +208,6 @@ def woodpecker(
             **constants,
         },
         dt=2e-5,
+        coordinates=COORDINATES,
         reference=_reference(start) if published else None,
     )

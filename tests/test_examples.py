@@ -1,0 +1,95 @@
+"""Every example runs, and one number of each is right."""
+
+import importlib.util
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+
+from nonsmooth import problems
+
+matplotlib.use("Agg")
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def load(name):
+    """Run an example as its import does: simulation yes, picture no."""
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def falling_ball(module):
+    assert module.drift == 0.0
+    assert abs(module.result.q[0, -1]) < 2e-3
+
+
+def sliding_mass(module):
+    exact = problems.sliding_mass().reference
+    assert abs(module.stick.t - exact.event_times("stick")[0]) < 2.1e-3
+    assert np.all(module.result.u[:, -1] == 0.0)
+    np.testing.assert_allclose(module.result.q[:, -1], exact.q(5.0), atol=5e-3)
+
+
+def impact_oscillator(module):
+    exact = problems.impact_oscillator().reference
+    # impulse m (1 + e) v of the first impacts
+    wanted = [0.1 * 1.6 * event.u_before[0] for event in exact.events[:6]]
+    np.testing.assert_allclose(module.impulses[:6], wanted, rtol=0.02)
+
+
+def woodpecker(module):
+    reference = problems.woodpecker().reference
+    order = [(event.kind, event.name) for event in reference.events if event.t < 0.146]
+    assert [(event.kind, event.name) for event in module.result.events][: len(order)] == order
+    off = reference.deviation(module.result.t, module.result.q, module.result.u)
+    assert off["points"] == 8 and off["max_q"] < 0.02
+
+
+def acary_ball(module):
+    assert 0.85 < module.order < 1.15
+
+
+def acary_oscillator(module):
+    for case in (1, 2, 3):
+        np.testing.assert_allclose(module.found[case], module.exact[case], atol=5e-3)
+
+
+def incline_block(module):
+    kinds = {mu: [event.kind for event in result.events] for mu, result in module.results.items()}
+    assert kinds == {0.4: ["stick"], 0.2: ["reversal"]}
+    assert module.results[0.4].u[0, -1] == 0.0
+
+
+def belt_oscillator(module):
+    exact = np.diff(problems.belt_oscillator().reference.event_times("stick"))[-1]
+    assert module.period == pytest.approx(exact, abs=5e-3)
+
+
+CHECKS = [
+    falling_ball,
+    sliding_mass,
+    impact_oscillator,
+    woodpecker,
+    acary_ball,
+    acary_oscillator,
+    incline_block,
+    belt_oscillator,
+]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_example(check):
+    module = load(check.__name__)
+    check(module)
+    figure = module.visualize()
+    assert figure.axes
+    matplotlib.pyplot.close("all")
+
+
+def test_every_mechanics_problem_has_an_example():
+    shipped = {name for name in problems.names() if problems.get(name).kind == "mechanics"}
+    assert shipped <= {path.stem for path in EXAMPLES.glob("*.py")}
+    assert {check.__name__ for check in CHECKS} >= shipped
