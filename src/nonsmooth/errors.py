@@ -114,6 +114,10 @@ class NonUniqueWarning(NonsmoothWarning):
     """The problem has several solutions; one was chosen by the documented rule."""
 
 
+class DegenerateWarning(NonsmoothWarning):
+    """A regularity condition of the theory fails at a point of the solution; a documented fallback was used."""
+
+
 class RedundantConstraintWarning(NonsmoothWarning):
     """Constraints depend on each other; multipliers are of minimum norm."""
 

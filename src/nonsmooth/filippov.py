@@ -1,0 +1,296 @@
+"""Front door for Filippov systems: ``solve_filippov(FilippovSystem(smooth, groups), t_span, x0)``.
+
+The method is Algorithm 2 of D. E. Stewart, *A numerical method for friction problems with multiple contacts*, J. Austral. Math.
+Soc. Ser. B 37 (1996) 288-308: between switching points the differential inclusion is an ordinary differential equation (the
+sliding vector field of the active set, eqs. (9)-(11)) that any smooth integrator solves to its full order; switching points
+are located on the integration itself; there the next active set comes from a linear complementarity problem, eq. (13).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonsmooth.errors import InputError, IntegrationError, NonFiniteError, RangeError
+from nonsmooth.integrators.driver import METHODS, nested_eval
+from nonsmooth.results.events import Event
+from nonsmooth.results.result import Result
+from nonsmooth.sliding.compiled import check_start, compile_system
+from nonsmooth.sliding.groups import FilippovSystem, Group, relay, sign_term
+from nonsmooth.sliding.run import FilippovRun, Options
+
+__all__ = ["FilippovSystem", "Group", "relay", "sign_term", "solve_filippov"]
+
+#: Comparison methods of Stewart 1996, sec. 5.
+SELECTION_METHODS = ("taubert-euler", "taubert-rk4")
+
+
+def solve_filippov(
+    system,
+    t_span,
+    x0,
+    *,
+    method="RK45",
+    rtol=1e-6,
+    atol=None,
+    t_eval=None,
+    dense_output=False,
+    first_step=None,
+    max_step=np.inf,
+    dt=None,
+    choose=None,
+    epsilon=None,
+    location=None,
+    max_steps=10**7,
+    max_events=10**6,
+):
+    """Solve ``x' in F(t, x)`` for a Filippov system given by regions.
+
+    Parameters
+    ----------
+    system : FilippovSystem
+    t_span : (float, float)
+        Forward in time only: Filippov solutions are not reversible.
+    x0 : array_like, shape (n,)
+    method : str
+        A smooth integrator (RK23, RK45, RKF78, DOP853, SDIRK4, Radau), or one of Taubert's selection methods
+        "taubert-euler" and "taubert-rk4", which need `dt`.
+    rtol, atol : float or array_like
+        Tolerances of the integrator. Default of atol: rtol times the size of the start (of x0, or of what the field makes of
+        it in a hundredth of the span).
+    t_eval : array_like, optional
+        Instants of the output; values at switching points are right limits. Default: the ends of all steps, switching points twice.
+    dense_output : bool
+        Add ``result.sol(t)``.
+    first_step, max_step : float
+    dt : float, optional
+        Steps of fixed size (cut at switching points) instead of step-size control.
+    choose : callable, optional
+        ``choose(t, x, candidates) -> index`` or ``(index, t_star)`` decides where the solution is not unique; `candidates` are active
+        sets, a tuple of region numbers for each group. With `t_star` the choice is asked again at that time (Step 5 of
+        Algorithm 2). Default: the set with the fewest members, then the order of the regions, with a `NonUniqueWarning`.
+    epsilon : float, optional
+        Relative width of the epsilon-active sets, default ``0.1 rtol``.
+    location : float, optional
+        Relative bound of the switching function at a located switching point, default ``1e-3 rtol``.
+    max_steps, max_events : int
+
+    Returns
+    -------
+    Result
+        ``t``, ``y``; ``modes`` (regions, times): 0 inactive, 1 member of a sliding set, 2 the only active region; ``events`` with kinds
+        "switch" (crossing), "stick" (sliding begins), "slip" (sliding ends), "zeno" (accumulation), `before` and `after` being the
+        active regions of the group; ``sliding_sets``: list of (t_begin, t_end, active set); ``evaluations``: numbers of evaluations of
+        f_k, h_k, grad h_k and their "total" f + h + 6 grad h as Stewart counts them; ``notes``.
+
+    Raises
+    ------
+    InputError, ShapeError, NonFiniteError, ModelError
+        Unusable arguments, before any step.
+    NonFiniteStateError, StepLimitError, EventError
+        Trouble in the run; ``exc.partial`` is the result so far.
+
+    Examples
+    --------
+    >>> import nonsmooth as ns
+    >>> friction = ns.sign_term(-1.0, [1.0], [1.0])              # -sgn(x)
+    >>> system = ns.FilippovSystem(lambda t, x: np.array([0.5 * np.cos(t)]), [friction])
+    >>> result = ns.solve_filippov(system, (0, 10), [0.3], rtol=1e-8)
+    """
+    system = _as_filippov(system)
+    t0, t1 = _checked_span(t_span)
+    x = check_start(x0)
+    compiled = compile_system(system, t0, x)
+    names = [system.group_name(j) for j in range(len(system.groups))]
+    if method in SELECTION_METHODS:
+        from nonsmooth.sliding.taubert import solve_taubert
+
+        return solve_taubert(compiled, system, (t0, t1), x, method, dt, t_eval)
+    if method not in METHODS:
+        known = ", ".join([*METHODS, *SELECTION_METHODS])
+        raise InputError(f"solve_filippov: method {method!r} is unknown; use one of {known}")
+    rtol, atol = _checked_tolerances(rtol, atol, compiled, t0, t1, x)
+    if dt is not None and not (np.isfinite(dt) and dt > 0.0):
+        raise RangeError(f"solve_filippov: dt = {dt} must be positive and finite")
+    if first_step is not None and not (np.isfinite(first_step) and first_step > 0.0):
+        raise RangeError(f"solve_filippov: first_step = {first_step} must be positive and finite")
+    if not max_step > 0.0:
+        raise RangeError(f"solve_filippov: max_step = {max_step} must be positive")
+    if choose is not None and not callable(choose):
+        raise InputError("solve_filippov: choose must be a function (t, x, candidates) -> index")
+    times = _checked_times(t_eval, t0, t1)
+    options = Options(
+        method=method, rtol=rtol, atol=atol, max_step=max_step, first_step=dt or first_step or 0.0, fixed=dt is not None,
+        epsilon=epsilon, location=location, choose=choose, max_steps=max_steps, max_events=max_events,
+        dense=dense_output or times is not None,
+    )  # fmt: skip
+    run = FilippovRun(compiled, names, (t0, t1), x, options)
+    try:
+        if t1 > t0:
+            run.go()
+    except IntegrationError as error:
+        error.partial = _result(system, run, x, None, False, status=-1, message=str(error))
+        raise
+    except BaseException as error:  # user code, Ctrl-C: same object, with what was computed so far
+        run.flush()
+        partial = _result(system, run, x, None, False, status=-2, message=f"stopped by {type(error).__name__}")
+        try:
+            error.partial = partial
+            error.add_note(f"solve_filippov: raised after t = {run.t:.9g}")
+        except AttributeError:
+            pass
+        raise
+    return _result(system, run, x, times, dense_output)
+
+
+def _as_filippov(system):
+    if isinstance(system, FilippovSystem):
+        return system
+    if hasattr(system, "mass_matrix") and hasattr(system, "laws"):
+        from nonsmooth.sliding.mechanics import from_mechanical
+
+        return from_mechanical(system)
+    raise InputError(f"solve_filippov: system is {type(system).__name__}, wanted a FilippovSystem")
+
+
+def _checked_span(t_span):
+    try:
+        t0, t1 = (float(t) for t in t_span)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"solve_filippov: t_span = {t_span!r} must be two numbers") from error
+    if not (np.isfinite(t0) and np.isfinite(t1)):
+        raise NonFiniteError(f"solve_filippov: t_span = ({t0}, {t1}) must be finite")
+    if t1 < t0:
+        raise InputError(f"solve_filippov: t_span = ({t0}, {t1}) runs backwards; sliding cannot be undone")
+    return t0, t1
+
+
+def _checked_tolerances(rtol, atol, compiled, t0, t1, x):
+    rtol = float(rtol)
+    if not (np.isfinite(rtol) and 0.0 < rtol <= 1.0):
+        raise RangeError(f"solve_filippov: rtol = {rtol} must lie in (0, 1]")
+    rtol = max(rtol, 1e-14)
+    if atol is None:
+        speed = max((float(np.abs(compiled.python.field(k, t0, x)).max(initial=0.0))
+                     for k in range(len(compiled.python.fields) + 1)), default=0.0)  # fmt: skip
+        atol = rtol * (max(float(np.abs(x).max(initial=0.0)), 0.01 * speed * (t1 - t0)) or 1.0)
+    atol = np.asarray(atol, dtype=np.float64)
+    if atol.shape not in ((), (x.size,)) or not np.all(np.isfinite(atol)) or np.any(atol < 0.0):
+        raise RangeError(f"solve_filippov: atol = {atol} must be non-negative and finite, one number or {x.size}")
+    return rtol, atol
+
+
+def _checked_times(t_eval, t0, t1):
+    if t_eval is None:
+        return None
+    times = np.array(t_eval, dtype=np.float64)
+    if times.ndim != 1 or np.any(np.diff(times) < 0) or (times.size and (times[0] < t0 or times[-1] > t1)):
+        raise InputError(f"solve_filippov: t_eval must be ascending instants inside ({t0}, {t1})")
+    return times
+
+
+class FilippovSolution:
+    """Dense output of a run: ``sol(t)`` is (n,) or (n, len(t)); right limits at switching points."""
+
+    def __init__(self, t, y, Q):
+        self.t, self.y, self.Q = t, y, Q
+
+    def __call__(self, t):
+        times = np.atleast_1d(np.asarray(t, dtype=np.float64))
+        if len(self.Q) == 0:
+            out = np.repeat(self.y[:, :1], times.size, axis=1)
+        else:
+            at = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.Q) - 1)
+            h = self.t[at + 1] - self.t[at]
+            theta = np.where(h > 0.0, (times - self.t[at]) / np.where(h > 0.0, h, 1.0), 1.0)
+            out = nested_eval(self.y.T[at], self.Q[at], theta).T
+            end = times >= self.t[-1]
+            out[:, end] = self.y[:, -1:]
+        return out[:, 0] if np.ndim(t) == 0 else out
+
+
+def _modes(active, starts):
+    """0 inactive, 1 member of a sliding set, 2 the only active region of its group; (regions, times)."""
+    modes = active.astype(np.int8).T.copy()
+    for j in range(len(starts) - 1):
+        rows = slice(starts[j], starts[j + 1])
+        alone = modes[rows].sum(axis=0) == 1
+        modes[rows] *= np.where(alone, 2, 1).astype(np.int8)
+    return modes
+
+
+def _events(run, before, after, times):
+    """One record for every group whose active regions change."""
+    starts = run.c.starts
+    events = []
+    accumulated = [t for t, _ in run.out.accumulations]
+    for t, b, a in zip(times, before, after):
+        for j in range(len(starts) - 1):
+            rows = slice(starts[j], starts[j + 1])
+            if np.array_equal(b[rows], a[rows]):
+                continue
+            old, new = np.flatnonzero(b[rows]).astype(np.int8), np.flatnonzero(a[rows]).astype(np.int8)
+            if t in accumulated:
+                kind = "zeno"
+            elif len(old) == 1 and len(new) > 1:
+                kind = "stick"
+            elif len(old) > 1 and len(new) == 1:
+                kind = "slip"
+            else:
+                kind = "switch"
+            events.append(Event(float(t), kind, run.names[j], old, new))
+    return events
+
+
+def _result(system, run, x0, times, want_dense, status=0, message=""):
+    o, starts = run.out, run.c.starts
+    t = np.concatenate([[run.t0], *o.t])
+    y = np.concatenate([x0[None], *o.y]).T
+    active = np.concatenate([np.zeros((0, run.R), dtype=np.int8), *o.active])
+    first = active[:1] if len(active) else (run.active > 0)[None].astype(np.int8)
+    active = np.concatenate([first, active])
+    event_t = np.concatenate([[], *o.event_t])
+    before = np.concatenate([np.zeros((0, run.R), dtype=np.int8), *o.before])
+    after = np.concatenate([np.zeros((0, run.R), dtype=np.int8), *o.after])
+    dt = np.concatenate([[0.0], np.diff(t)])
+    counts = run.counts
+    counts["total"] = counts["f"] + counts["h"] + 6 * counts["grad_h"]
+    edges = np.concatenate([[run.t0], event_t, [t[-1]]])
+    sets = [first[0], *after]
+    extra = {
+        "sliding_sets": [(float(edges[k]), float(edges[k + 1]), run.named(s)) for k, s in enumerate(sets)],
+        "evaluations": counts,
+        "t_switch": event_t,
+        "notes": list(o.notes),
+        "gradient_sources": dict(run.c.derivatives),
+    }
+    if run.o.dense and o.Q:
+        extra["sol"] = FilippovSolution(t, y, np.concatenate(o.Q))
+    if times is not None:
+        at = np.clip(np.searchsorted(t, times, side="left"), 0, t.size - 1)
+        y_out = extra["sol"](times) if "sol" in extra else np.repeat(y[:, :1], times.size, axis=1)
+        modes = _modes(active[at], starts)
+        t_out, dt_out = times, dt[at]
+    else:
+        # Switching points twice: left limit, right limit (the state is the same, the active set is not).
+        twice = np.searchsorted(t, event_t, side="left")
+        twice = twice[(twice < t.size)]
+        order = np.sort(np.concatenate([np.arange(t.size), twice]), kind="stable")
+        t_out, y_out, dt_out = t[order], y[:, order], dt[order]
+        modes_active = active[order].copy()
+        second = np.flatnonzero(np.diff(order, prepend=-1) == 0)
+        for k, where in enumerate(second):
+            modes_active[where] = after[k]
+            dt_out[where] = 0.0
+        modes = _modes(modes_active, starts)
+    if not want_dense:
+        extra.pop("sol", None)
+    law_names = [
+        f"{system.group_name(j)} {name}" for j, group in enumerate(system.groups) for name in group.regions
+    ]
+    return Result(
+        t_out, y=y_out, modes=modes, dt=dt_out, order=np.full(t_out.size, run.data.order),
+        events=_events(run, before, after, event_t), status=status, message=message, law_names=law_names,
+        coordinate_names=system.names or (), method=run.o.method,
+        method_options={"rtol": run.o.rtol, "epsilon": float(run.opt[3]), "location": float(run.opt[2])},
+        params=system.params, extra=extra, **run.counters,
+    )  # fmt: skip

@@ -1,0 +1,435 @@
+"""The functions of a Filippov system made fit for the compiled run: three functions with the integrators' signature.
+
+``field`` is the sliding vector field of the active set that stands in `p`, ``switch`` the components of the switching function,
+``model`` fills fields and gradients of a candidate set for the LCP. All of them count evaluations of f, h and grad h one by one,
+as Stewart 1996 does in Tables 1 and 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core.filippov_run import (
+    ACTIVE,
+    COUNT,
+    FIELDS,
+    GRADIENTS,
+    N_COUNT,
+    N_F,
+    N_G,
+    N_H,
+    REUSE,
+    SIZE,
+    SLIDES,
+    WATCH,
+    WORST,
+    H,
+    Z,
+)
+from nonsmooth._core.jit import JIT_ENABLED, f8_1, f8_2, first_class, float64, noinline, user_kernel, void
+from nonsmooth._core.rk import RHS
+from nonsmooth._core.sliding import combine, components
+from nonsmooth.errors import ModelError, NonFiniteError, ShapeError
+from nonsmooth.model.derivatives import Differentiator
+from nonsmooth.model.functions import UserFunction
+from nonsmooth.model.parameters import Parameters
+
+# (t, x, p, mask, out): rows or entries of `out` whose mask is set are written.
+ROWS = void(float64, f8_1, f8_1, f8_1, f8_2)
+ENTRIES = void(float64, f8_1, f8_1, f8_1, f8_1)
+
+
+@dataclass
+class CompiledSystem:
+    """What a run needs of a system: first-class functions, layout of `p`, names.
+
+    Attributes
+    ----------
+    field, switch, model : first-class functions ``(t, y, p, out)``
+    n, starts, lay
+        Number of states, first region of each group, offsets into p (see `_core.filippov_run`).
+    values : UserFunction lists and arrays for calls from Python (audit, Taubert's methods)
+    derivatives : dict
+        Where the gradients come from.
+    keep : list
+        Scratch arrays that compiled code points into.
+    """
+
+    field: Any
+    switch: Any
+    model: Any
+    n: int
+    starts: np.ndarray
+    lay: np.ndarray
+    parameters: Parameters
+    derivatives: dict
+    keep: list
+    python: PythonSystem
+
+    def new_p(self):
+        """A fresh parameter array: the user's values, the rest zero."""
+        p = np.zeros(int(self.lay[SIZE]))
+        p[: self.parameters.flat.size] = self.parameters.flat
+        p[self.lay[COUNT] + WORST] = 1.0
+        return p
+
+
+class PythonSystem:
+    """The functions of a system called from Python, checked: used for validation and by plain-Python methods."""
+
+    def __init__(self, system, n, parameters):
+        self.n, self.parameters = n, parameters
+        self.smooth = _function(system.smooth, "smooth", n, parameters)
+        self.fields, self.indicators, self.gradients, self.rates = [], [], [], []
+        for j, group in enumerate(system.groups):
+            label = system.group_name(j)
+            for k in range(len(group)):
+                where = f"of region {k} of {label!r}"
+                self.fields.append(_function(group.fields[k], f"field {where}", n, parameters))
+                self.indicators.append(_indicator(group.indicators[k], f"indicator {where}", n, parameters))
+                self.gradients.append(_function(group.gradients[k], f"gradient {where}", n, parameters))
+                self.rates.append(_scalar(group.rates[k], f"rate {where}", parameters))
+        self.starts = np.cumsum([0] + [len(group) for group in system.groups])
+
+    def field(self, k, t, x):
+        """f_k (n,); k = R is the smooth part."""
+        f = self.smooth if k == len(self.fields) else self.fields[k]
+        if f is None:
+            return np.zeros(self.n)
+        return f.call(t, x, x) if isinstance(f, UserFunction) else f
+
+    def indicator(self, k, t, x):
+        """h_k."""
+        h = self.indicators[k]
+        return float(h.call(t, x, x)[0]) if isinstance(h, UserFunction) else float(h @ x)
+
+    def check(self, t, x):
+        """Raise typed errors for values that are not finite, of wrong shape, or for regions that coincide."""
+        count = len(self.fields)
+        for k in range(count + 1):
+            f = self.smooth if k == count else self.fields[k]
+            if isinstance(f, UserFunction):
+                f.check_finite(t, x, x)
+        rng = np.random.default_rng(1996)
+        size = max(1.0, float(np.max(np.abs(x), initial=0.0)))
+        points = [x] + [x + 0.1 * size * rng.uniform(-1, 1, self.n) for _ in range(5)]
+        values = np.empty((len(points), count))
+        for i, point in enumerate(points):
+            for k in range(count):
+                h = self.indicators[k]
+                if i == 0 and isinstance(h, UserFunction):
+                    h.check_finite(t, point, point)
+                values[i, k] = self.indicator(k, t + 0.01 * i, point)
+        for j in range(len(self.starts) - 1):
+            for a in range(self.starts[j], self.starts[j + 1]):
+                for b in range(self.starts[j], a):
+                    if np.array_equal(values[:, a], values[:, b]):
+                        raise ModelError(
+                            f"indicators {b - self.starts[j]} and {a - self.starts[j]} of group {j} are equal everywhere "
+                            f"(seen at {len(points)} points): their regions have no inside; give each region its own indicator"
+                        )
+
+
+def _function(value, name, n, parameters):
+    if value is None:
+        return None
+    if callable(value):
+        return UserFunction(value, name, (n,), False, parameters)
+    if value.shape != (n,):
+        raise ShapeError(f"{name} has shape {value.shape}; the state has {n} components, so ({n},) is wanted")
+    return value
+
+
+def _indicator(value, name, n, parameters):
+    if callable(value):
+        return UserFunction(value, name, (1,), False, parameters)
+    return _function(value, name, n, parameters)
+
+
+def _scalar(value, name, parameters):
+    if value is None or callable(value):
+        return None if value is None else UserFunction(value, name, (1,), False, parameters)
+    raise ShapeError(f"{name} must be a function (t, x, p) -> float")
+
+
+def compile_system(system, t0, x0) -> CompiledSystem:
+    """Compile the functions of `system` around the start (t0, x0)."""
+    n = x0.size
+    key = (n, _parameter_key(system.params))
+    if key in system._compiled:
+        compiled = system._compiled[key]
+        compiled.parameters = compiled.parameters.replaced(system.params)
+        compiled.python.parameters = compiled.parameters
+        for f in _user_functions(compiled.python):
+            f.parameters = compiled.parameters
+        compiled.python.check(t0, x0)
+        return compiled
+    parameters = Parameters(system.params)
+    python = PythonSystem(system, n, parameters)
+    python.check(t0, x0)
+    compiled = _build(python, t0, x0)
+    system._compiled[key] = compiled
+    return compiled
+
+
+def _user_functions(python):
+    lists = [python.fields, python.indicators, python.gradients, python.rates, [python.smooth]]
+    return [f for values in lists for f in values if isinstance(f, UserFunction)]
+
+
+def _parameter_key(params):
+    return tuple((name, np.shape(value)) for name, value in params.items())
+
+
+def _layout(n_p, n, R, m):
+    sizes = [R, R, R, R, (R + 1) * n, R * (n + 1), N_COUNT]
+    offsets = np.concatenate([[n_p], n_p + np.cumsum(sizes)])
+    return np.array([n, R, m, *offsets], dtype=np.int64)
+
+
+def _build(python, t0, x0):
+    n, R = python.n, len(python.fields)
+    starts = np.array(python.starts, dtype=np.int64)
+    lay = _layout(python.parameters.flat.size, n, R, len(starts) - 1)
+    differ = Differentiator(t0, x0, x0, python.parameters.flat)
+
+    fields = _rows_function(python.fields + [python.smooth], n, x0, t0)
+    indicators = _indicator_function(python.indicators, n, x0, t0)
+    gradients = _gradient_function(python, differ, n, x0, t0)
+    core = _core(fields, indicators, gradients, starts, lay, n, R)
+    field, switch, model = (first_class(_operation(core, op), RHS) for op in range(3))
+    return CompiledSystem(
+        field, switch, model, n, starts, lay, python.parameters, differ.sources, differ.keep, python
+    )
+
+
+def _operation(core, op):
+    def call(t, y, p, out):
+        core(t, y, p, out, op)
+
+    return call
+
+
+def _compile(function, signature):
+    return user_kernel(function, signature) if JIT_ENABLED else function
+
+
+def _core(fields, indicators, gradients, starts, lay, n, R):
+    """One function for the three operations, so that the user's code is compiled into it only once."""
+    a, w, z_, h_, f_, g_, c_ = (int(lay[i]) for i in (ACTIVE, WATCH, Z, H, FIELDS, GRADIENTS, COUNT))
+
+    def core(t, y, p, out, op):
+        noinline()
+        active = p[a : a + R]
+        watch = p[w : w + R]
+        z = p[z_ : z_ + R]
+        h = p[h_ : h_ + R]
+        F = p[f_ : f_ + (R + 1) * n].reshape((R + 1, n))
+        G = p[g_ : g_ + R * (n + 1)].reshape((R, n + 1))
+        count = p[c_ : c_ + N_COUNT]
+        if op == 2:
+            # Candidate set I_0 = watch: all its fields and gradients.
+            fields(t, y, p, watch, F)
+            gradients(t, y, p, watch, G)
+            for k in range(R):
+                if watch[k] > 0.0:
+                    count[N_F] += 1.0
+                    count[N_G] += 1.0
+            return
+        slides = count[SLIDES] > 0.0
+        sliding_watched = False
+        if op == 1:
+            indicators(t, y, p, watch, h)
+            for j in range(starts.size - 1):
+                members = 0
+                for k in range(starts[j], starts[j + 1]):
+                    if watch[k] > 0.0:
+                        count[N_H] += 1.0
+                        if active[k] > 0.0:
+                            members += 1
+                if members > 1:
+                    sliding_watched = True
+        if op == 0 or (sliding_watched and slides and count[REUSE] == 0.0):
+            fields(t, y, p, active, F)
+            for j in range(starts.size - 1):
+                members = 0
+                for k in range(starts[j], starts[j + 1]):
+                    if active[k] > 0.0:
+                        members += 1
+                        count[N_F] += 1.0
+                # The gradients of a group are needed only while it slides.
+                for k in range(starts[j], starts[j + 1]):
+                    z[k] = 1.0 if (active[k] > 0.0 and members > 1) else 0.0
+                    count[N_G] += z[k]
+            if slides:
+                gradients(t, y, p, z, G)
+            if op == 0:
+                ratio = combine(starts, active, F, G, z, out)
+                if ratio < count[WORST]:
+                    count[WORST] = ratio
+            else:
+                slope = np.empty(n)
+                combine(starts, active, F, G, z, slope)
+        if op == 1:
+            components(starts, active, watch, z, h, out)
+
+    return user_kernel(core) if JIT_ENABLED else core
+
+
+# -- chains: evaluate the rows that are asked for -------------------------------------------------------------------
+
+
+def _constant_rows(values, n):
+    """(flags, data) of the rows that are arrays; None means zero."""
+    flags = np.zeros(len(values))
+    data = np.zeros((len(values), n))
+    for k, value in enumerate(values):
+        if not isinstance(value, UserFunction):
+            flags[k] = 1.0
+            data[k] = 0.0 if value is None else value
+    return flags, data
+
+
+def _rows_function(values, n, x0, t0):
+    """Fields: rows of F whose mask is set; the last row (smooth part) always."""
+    flags, data = _constant_rows(values, n)
+    last = len(values) - 1
+
+    def constants(t, x, p, mask, F):
+        for k in range(last + 1):
+            if flags[k] > 0.0 and (k == last or mask[k] > 0.0):
+                for i in range(n):
+                    F[k, i] = data[k, i]
+
+    chain = _compile(constants, ROWS)
+    for k, value in enumerate(values):
+        if isinstance(value, UserFunction):
+            chain = _compile(_then_row(chain, value.writer(x0, x0, t0), k, k == last), ROWS)
+    return chain
+
+
+def _then_row(first, writer, k, always):
+    def both(t, x, p, mask, F):
+        first(t, x, p, mask, F)
+        if always or mask[k] > 0.0:
+            writer(t, x, x, p, F[k])
+
+    return both
+
+
+def _indicator_function(values, n, x0, t0):
+    flags, data = _constant_rows(values, n)
+    R = len(values)
+
+    def constants(t, x, p, mask, h):
+        for k in range(R):
+            if flags[k] > 0.0 and mask[k] > 0.0:
+                s = 0.0
+                for i in range(n):
+                    s += data[k, i] * x[i]
+                h[k] = s
+
+    chain = _compile(constants, ENTRIES)
+    for k, value in enumerate(values):
+        if isinstance(value, UserFunction):
+            chain = _compile(_then_entry(chain, value.writer(x0, x0, t0), k), ENTRIES)
+    return chain
+
+
+def _then_entry(first, writer, k):
+    def both(t, x, p, mask, h):
+        first(t, x, p, mask, h)
+        if mask[k] > 0.0:
+            writer(t, x, x, p, h[k : k + 1])
+
+    return both
+
+
+def _gradient_function(python, differ, n, x0, t0):
+    """Gradients and time derivatives: given, constant (linear indicators), or found by `Differentiator`."""
+    R = len(python.fields)
+    constant = [None] * R
+    chain_parts = []
+    for k in range(R):
+        h, given, rate = python.indicators[k], python.gradients[k], python.rates[k]
+        if not isinstance(h, UserFunction):
+            constant[k] = h  # linear indicator: its coefficients
+        elif given is not None and not isinstance(given, UserFunction):
+            constant[k] = given
+        elif given is not None:
+            chain_parts.append((k, given.writer(x0, x0, t0), None))
+            differ.sources[given.name] = "given"
+        else:
+            writer = differ.jacobian(h, "q", slice(0, 1), f"gradient of {h.name}")
+            chain_parts.append((k, None, writer))
+        if isinstance(rate, UserFunction):
+            chain_parts.append((-1 - k, rate.writer(x0, x0, t0), None))
+        elif isinstance(h, UserFunction) and h.depends_on("t"):
+            chain_parts.append((-1 - k, differ.time_derivative(h, slice(0, 1), f"rate of {h.name}"), None))
+    flags = np.array([0.0 if value is None else 1.0 for value in constant])
+    data = np.zeros((R, n))
+    for k, value in enumerate(constant):
+        if value is not None:
+            data[k] = value
+
+    def constants(t, x, p, mask, G):
+        for k in range(R):
+            if mask[k] > 0.0:
+                G[k, n] = 0.0
+                if flags[k] > 0.0:
+                    for i in range(n):
+                        G[k, i] = data[k, i]
+
+    chain = _compile(constants, ROWS)
+    for k, vector, matrix in chain_parts:
+        if k < 0:
+            chain = _compile(_then_rate(chain, vector, -1 - k, n), ROWS)
+        elif matrix is None:
+            chain = _compile(_then_gradient(chain, vector, k, n), ROWS)
+        else:
+            chain = _compile(_then_jacobian(chain, matrix, k, n), ROWS)
+    return chain
+
+
+def _then_gradient(first, writer, k, n):
+    def both(t, x, p, mask, G):
+        first(t, x, p, mask, G)
+        if mask[k] > 0.0:
+            writer(t, x, x, p, G[k, :n])
+
+    return both
+
+
+def _then_jacobian(first, writer, k, n):
+    def both(t, x, p, mask, G):
+        first(t, x, p, mask, G)
+        if mask[k] > 0.0:
+            row = np.empty((1, n))
+            writer(t, x, x, p, row)
+            for i in range(n):
+                G[k, i] = row[0, i]
+
+    return both
+
+
+def _then_rate(first, writer, k, n):
+    def both(t, x, p, mask, G):
+        first(t, x, p, mask, G)
+        if mask[k] > 0.0:
+            writer(t, x, x, p, G[k, n : n + 1])
+
+    return both
+
+
+def check_start(x0):
+    """The start state as a float64 vector, or a typed error."""
+    x = np.array(x0, dtype=np.float64, ndmin=1)
+    if x.ndim != 1:
+        raise ShapeError(f"solve_filippov: x0 must be a vector, got shape {x.shape}")
+    if not np.all(np.isfinite(x)):
+        k = int(np.flatnonzero(~np.isfinite(x))[0])
+        raise NonFiniteError(f"solve_filippov: x0[{k}] = {x[k]} must be finite")
+    return x
