@@ -31,7 +31,7 @@ ball = ns.MechanicalSystem(mass, force, contacts=[table], params={"m": 1.0, "g":
 
 # Simulation
 result = ns.simulate(ball, (0, 1), q0=[z0], u0=[0.0], dt=1e-3)
-drift = np.ptp(result.q[0, result.t > t_star + 0.05])
+drift = np.ptp(result.q[0, result.t > 0.9])
 
 
 def visualize():

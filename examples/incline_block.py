@@ -1,7 +1,8 @@
 """A block is pushed up an incline: does it stick at the top or slide back?
 
 Coulomb friction with a normal force that the contact law finds: the block sticks if mu >= tan(angle).
-Without sticking the slip velocity just changes its sign, which is an event of its own ("reversal").
+Otherwise the slip velocity changes its sign: an event of its own ("reversal"), or a stick of one single step
+followed by slip, if the instant of zero velocity is caught by a step.
 """
 
 import numpy as np

