@@ -12,7 +12,7 @@ A cached kernel does not notice an edited helper in another file: develop with a
 """
 
 import numba
-from numba import objmode, types, typeof
+from numba import objmode, typeof, types
 from numba.core import errors as numba_errors
 from numba.extending import intrinsic
 from numba.np import arrayobj
@@ -60,8 +60,18 @@ def kernel(*args, **kwargs):
 
     Division by zero gives an infinity or NaN that the kernels test for: status codes, not exceptions, leave the core
     (and the checks Numba would add around every division make loops larger and slower to compile).
+
+    ``references=False``: for kernels that only work on arrays handed in. Numba counts references atomically whenever an
+    array is touched, which costs more than a small time step; such kernels borrow their arguments instead.
+
+    ``internal=True``: part of a larger loop, always inlined there (handing dozens of arrays over costs more than a small
+    step), without the wrappers for Python and C, which take longer to compile than the function itself.
     """
     options = {"cache": True, "fastmath": False, "error_model": "numpy", "nogil": False, **kwargs}
+    if not options.pop("references", True):
+        options["_nrt"] = False
+    if options.pop("internal", False):
+        options |= {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
     if args and callable(args[0]):
         return numba.njit(**options)(args[0])
     return numba.njit(*args, **options)

@@ -39,7 +39,7 @@ C, P, XI, LO, HI, B, BEST, GAMMA_B, FREE_GAMMA = range(9)
 N_ROWS = 9
 
 
-@kernel(float64(i8_2, f8_2, f8_2, int64))
+@kernel(float64(i8_2, f8_2, f8_2, int64), internal=True)
 def radius(ints, reals, rows, l):
     """Radius of the set of law `l` at the current impulses: mu P_N for Coulomb laws, else the given bound."""
     kind = ints[KIND, l]
@@ -52,7 +52,7 @@ def radius(ints, reals, rows, l):
     return rows[HI, ints[ROW, l]]
 
 
-@kernel(int64(PROJECT_FT, i8_2, f8_2, int64, float64, float64, f8_2))
+@kernel(int64(PROJECT_FT, i8_2, f8_2, int64, float64, float64, f8_2), internal=True)
 def project(f_project, ints, rows, l, r, dt, xy):
     """prox of law `l`: the argument xy[0] is projected into xy[1]; returns the mode (Studer et al., eq. (20))."""
     kind = ints[KIND, l]
@@ -96,7 +96,7 @@ def project(f_project, ints, rows, l, r, dt, xy):
     return 2 if moved > 4e-16 * size else 1
 
 
-@kernel(float64(PROJECT_FT, i8_2, f8_2, f8_2, f8_2, f8_2, float64, int64, int64))
+@kernel(float64(PROJECT_FT, i8_2, f8_2, f8_2, f8_2, f8_2, float64, int64, int64), internal=True)
 def residual(f_project, ints, reals, rows, G, xy, dt, n_laws, n):
     """The one residual: max_l |P_l - prox(P_l - rho_l xi_l)| / rho_l, relative to the velocities max |c|.
 
@@ -132,7 +132,7 @@ def residual(f_project, ints, reals, rows, G, xy, dt, n_laws, n):
     return worst / scale if scale > 0.0 else worst
 
 
-@kernel(void(int64, float64, i8_2, f8_2, f8_2, int64, int64))
+@kernel(void(int64, float64, i8_2, f8_2, f8_2, int64, int64), internal=True)
 def r_factors(strategy, omega, ints, reals, G, n_laws, n):
     """The factors r_i = omega / G_ii (Studer et al., after eq. (28)), in one of three ways.
 

@@ -3,7 +3,7 @@
 from nonsmooth._core.jit import f8_1, f8_2, int64, kernel, void
 
 
-@kernel(int64(f8_2, f8_2, int64))
+@kernel(int64(f8_2, f8_2, int64), forceinline=True, references=False)
 def cholesky(A, L, n):
     """Lower factor of the symmetric positive definite `A`, written into `L`. Returns 0, or k + 1 at a bad pivot k."""
     for j in range(n):
@@ -23,7 +23,7 @@ def cholesky(A, L, n):
     return 0
 
 
-@kernel(void(f8_2, f8_1, f8_1, int64))
+@kernel(void(f8_2, f8_1, f8_1, int64), forceinline=True, references=False)
 def solve_lower(L, b, x, n):
     """Solve ``L x = b`` (x may be b)."""
     for i in range(n):
@@ -33,7 +33,7 @@ def solve_lower(L, b, x, n):
         x[i] = s / L[i, i]
 
 
-@kernel(void(f8_2, f8_1, f8_1, int64))
+@kernel(void(f8_2, f8_1, f8_1, int64), forceinline=True, references=False)
 def solve_lower_transposed(L, b, x, n):
     """Solve ``L^T x = b`` (x may be b)."""
     for i in range(n - 1, -1, -1):
@@ -43,7 +43,7 @@ def solve_lower_transposed(L, b, x, n):
         x[i] = s / L[i, i]
 
 
-@kernel(int64(f8_2, f8_1, int64))
+@kernel(int64(f8_2, f8_1, int64), forceinline=True, references=False)
 def lu_solve(A, b, n):
     """Solve ``A x = b`` by elimination with row pivoting; `A` is destroyed, `b` becomes x. Returns 0, or 1 if singular."""
     for k in range(n):

@@ -15,7 +15,7 @@ fixed order (open before closed; stick, upper bound, lower bound; first law slow
 every law is taken: the documented choice where a problem has several solutions.
 """
 
-from nonsmooth._core.jit import PROJECT_FT, f8_2, float64, i8_2, int64, kernel, types, void
+from nonsmooth._core.jit import f8_2, i8_2, int64, kernel, void
 from nonsmooth._core.laws import (
     BEST,
     COULOMB_1D,
@@ -48,7 +48,7 @@ ROUNDING = 1e-15
 HUGE = 1e300
 
 
-@kernel(void(i8_2, f8_2, f8_2, int64))
+@kernel(void(i8_2, f8_2, f8_2, int64), internal=True)
 def tidy(ints, reals, rows, n_laws):
     """Put impulses that left their set by rounding back onto it."""
     for l in range(n_laws):
@@ -69,7 +69,7 @@ def tidy(ints, reals, rows, n_laws):
                 rows[P, i0 + 1] *= r / s
 
 
-@kernel(int64(i8_2, f8_2, f8_2, f8_2, f8_2, int64, int64))
+@kernel(int64(i8_2, f8_2, f8_2, f8_2, f8_2, int64, int64), internal=True)
 def solve_for_modes(ints, reals, rows, G, A, n_laws, n):
     """Impulses for the modes in `ints`: build and solve the linear system. Returns 0, or 1 if it is singular.
 
@@ -134,11 +134,7 @@ def solve_for_modes(ints, reals, rows, G, A, n_laws, n):
     return 0
 
 
-@kernel(
-    types.UniTuple(float64, 2)(
-        int64, PROJECT_FT, i8_2, f8_2, f8_2, f8_2, f8_2, f8_2, float64, int64, int64, float64, int64
-    )
-)
+@kernel(inline="always")
 def by_modes(enumerate_all, f_project, ints, reals, rows, G, A, xy, dt, n_laws, n, tol, max_iter):
     """Newton on the modes from the guess in `ints`, or all combinations of modes. Returns (solves, residual).
 

@@ -33,11 +33,8 @@ from nonsmooth._core.jit import (
     int64,
     kernel,
     typeof,
-    void,
 )
 from nonsmooth._core.laws import (
-    COULOMB_1D,
-    COULOMB_2D,
     DIM,
     FREE_GAMMA,
     GAMMA_B,
@@ -126,35 +123,7 @@ STATE_TYPE = typeof(State(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, dty
 MODEL_TYPES = (MATRIX_FT, VECTOR_FT, VECTOR_FT, MATRIX_FT, VECTOR_FT, VECTOR_FT, MATRIX_FT, PROJECT_FT)
 
 
-@kernel(int64(MATRIX_FT, MATRIX_FT, i8_1, WORK_TYPE, float64, f8_1, f8_1, f8_1))
-def prepare(f_mass, f_dir, size, w, t, q, u, p):
-    """Evaluate once what does not change during the run: a constant mass matrix, constant directions."""
-    n_u, n_rows = size[S_NU], size[S_NR]
-    if size[S_CONST_M]:
-        f_mass(t, q, u, p, w.M)
-        bad = cholesky(w.M, w.L, n_u)
-        if bad != 0:
-            return MASS_SINGULAR
-    if size[S_CONST_W] and n_rows > 0:
-        f_dir(t, q, u, p, w.WT)
-        if size[S_CONST_M]:
-            for i in range(n_rows):
-                solve_lower(w.L, w.WT[i], w.Y[i], n_u)
-            for i in range(n_rows):
-                for j in range(n_rows):
-                    s = 0.0
-                    for k in range(n_u):
-                        s += w.Y[i, k] * w.Y[j, k]
-                    w.G_all[i, j] = s
-    size[S_READY] = 1
-    return OK
-
-
-@kernel(
-    int64(
-        *MODEL_TYPES, LAWS_TYPE, i8_1, f8_1, f8_1, WORK_TYPE, float64, float64, f8_1, f8_1, f8_1, i8_1, f8_1
-    )
-)
+@kernel(inline="always")
 def moreau_step(
     f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project,
     laws, size, options, p, w, t, dt, q, u, P_0, modes_0, info,
@@ -165,89 +134,109 @@ def moreau_step(
     can be tried, rejected and repeated.
     """
     n_q, n_u, n_N, n_laws, n_rows = size[S_NQ], size[S_NU], size[S_NN], size[S_NL], size[S_NR]
+    # what does not change during the run is evaluated in its first step only
+    fresh = size[S_READY] == 0
     const_M = size[S_CONST_M] != 0
     const_W = size[S_CONST_W] != 0
-    M, L, WT, Y, G = w.M, w.L, w.WT, w.Y, w.G
-    ints, rows, coords, speeds, zeta = w.ints, w.rows, w.coords, w.speeds, w.zeta
-    q_M = coords[Q_M]
+    const_G = const_M and const_W
+    M, L, B, WT, Y, G, G_all = w.M, w.L, w.B, w.WT, w.Y, w.G, w.G_all
+    ints, rows, reals, coords, speeds, zeta = w.ints, w.rows, w.reals, w.coords, w.speeds, w.zeta
+    gaps, bounds, P_new, modes_new = w.g, w.bounds, w.P_new, w.modes_new
+    law_ints, law_reals = laws.ints, laws.reals
+    q_M, q_new = coords[Q_M], coords[Q_NEW]
+    h, du, u_free, u_new = speeds[H], speeds[DU], speeds[U_FREE], speeds[U_NEW]
 
-    # midpoint
+    # midpoint, eq. before (15)
     t_M = t + 0.5 * dt
     if size[S_HAS_B]:
-        f_B(t, q, u, p, w.B)
-        for i in range(n_q):
-            s = 0.0
-            for j in range(n_u):
-                s += w.B[i, j] * u[j]
-            q_M[i] = q[i] + 0.5 * dt * s
-        f_B(t_M, q_M, u, p, w.B)
+        for stage in range(2):
+            if stage == 0:
+                f_B(t, q, u, p, B)
+                for i in range(n_q):
+                    s = 0.0
+                    for j in range(n_u):
+                        s += B[i, j] * u[j]
+                    q_M[i] = q[i] + 0.5 * dt * s
+            else:
+                f_B(t_M, q_M, u, p, B)
     else:
         for i in range(n_q):
             q_M[i] = q[i] + 0.5 * dt * u[i]
 
     # mass, forces, free velocity
-    if not const_M:
+    if fresh or not const_M:
         f_mass(t_M, q_M, u, p, M)
         if cholesky(M, L, n_u) != 0:
             return MASS_SINGULAR
-    f_force(t_M, q_M, u, p, speeds[H])
-    solve_lower(L, speeds[H], speeds[DU], n_u)
-    solve_lower_transposed(L, speeds[DU], speeds[DU], n_u)
+    f_force(t_M, q_M, u, p, h)
+    solve_lower(L, h, du, n_u)
+    solve_lower_transposed(L, du, du, n_u)
     for i in range(n_u):
-        speeds[U_FREE, i] = u[i] + dt * speeds[DU, i]
-        speeds[U_NEW, i] = speeds[U_FREE, i]
+        u_free[i] = u[i] + dt * du[i]
+        u_new[i] = u_free[i]
 
     # which laws act: contacts closed at the midpoint, everything else always
     n_active = 0
     n = 0
     if n_N > 0:
-        f_gap(t_M, q_M, u, p, w.g)
+        f_gap(t_M, q_M, u, p, gaps)
     for l in range(n_laws):
         ints[PLACE, l] = -1
-        w.modes_new[l] = 0
-        kind = laws.ints[KIND, l]
-        link = laws.ints[LINK, l]
+        modes_new[l] = 0
+        kind = law_ints[KIND, l]
+        link = law_ints[LINK, l]
         if kind == HALF_LINE:
-            g = w.g[l]
-            if not g <= 0.0:
-                if g != g:
+            if not gaps[l] <= 0.0:
+                if gaps[l] != gaps[l]:
                     info[I_LAW] = l
                     return NON_FINITE_GAP
                 continue
         elif link >= 0:
-            if ints[PLACE, link] < 0:
-                continue
             link = ints[PLACE, link]
+            if link < 0:
+                continue
         a = n_active
         ints[PLACE, l] = a
         ints[LAW, a] = l
         ints[KIND, a] = kind
         ints[ROW, a] = n
-        ints[DIM, a] = laws.ints[DIM, l]
+        ints[DIM, a] = law_ints[DIM, l]
         ints[LINK, a] = link
         ints[MODE, a] = modes_0[l]
-        w.reals[MU, a] = laws.reals[MU, l]
-        w.reals[E, a] = laws.reals[E, l]
-        n += laws.ints[DIM, l]
+        reals[MU, a] = law_reals[MU, l]
+        reals[E, a] = law_reals[E, l]
+        n += law_ints[DIM, l]
         n_active += 1
     for i in range(n_rows):
-        w.P_new[i] = 0.0
+        P_new[i] = 0.0
     info[I_ACTIVE] = n_active
     info[I_ROWS] = n
     info[I_RES] = 0.0
     info[I_ITER] = 0.0
 
+    # force directions
+    if n_rows > 0 and ((fresh and const_W) or (n > 0 and not const_W)):
+        f_dir(t_M, q_M, u, p, WT)
+        if const_G:
+            for i in range(n_rows):
+                solve_lower(L, WT[i], Y[i], n_u)
+                for j in range(i + 1):
+                    s = 0.0
+                    for k in range(n_u):
+                        s += Y[i, k] * Y[j, k]
+                    G_all[i, j] = s
+                    G_all[j, i] = s
+    size[S_READY] = 1
+
     status = OK
     if n > 0:
         # the contact problem: G, c and bounds of the active rows
-        if not const_W:
-            f_dir(t_M, q_M, u, p, WT)
         if size[S_HAS_ZETA]:
             f_zeta(t_M, q_M, u, p, zeta)
         if size[S_HAS_BOUNDS]:
-            f_bounds(t_M, q_M, u, p, w.bounds)
+            f_bounds(t_M, q_M, u, p, bounds)
         for a in range(n_active):
-            i0 = laws.ints[ROW, ints[LAW, a]]
+            i0 = law_ints[ROW, ints[LAW, a]]
             k0 = ints[ROW, a]
             for d in range(ints[DIM, a]):
                 i = i0 + d
@@ -256,21 +245,21 @@ def moreau_step(
                 free = zeta[i]
                 for j in range(n_u):
                     gamma_B += WT[i, j] * u[j]
-                    free += WT[i, j] * speeds[U_FREE, j]
+                    free += WT[i, j] * u_free[j]
                 rows[GAMMA_B, k] = gamma_B
                 rows[FREE_GAMMA, k] = free
-                rows[C, k] = free + w.reals[E, a] * gamma_B  # eq. (18), erratum 3
+                rows[C, k] = free + reals[E, a] * gamma_B  # eq. (18), erratum 3
                 rows[P, k] = P_0[i]
-                rows[LO, k] = w.bounds[i] * dt
-                rows[HI, k] = w.bounds[n_rows + i] * dt
-                if not (const_M and const_W):
+                rows[LO, k] = bounds[i] * dt
+                rows[HI, k] = bounds[n_rows + i] * dt
+                if not const_G:
                     solve_lower(L, WT[i], Y[i], n_u)
                 for b in range(a + 1):
-                    j0 = laws.ints[ROW, ints[LAW, b]]
+                    j0 = law_ints[ROW, ints[LAW, b]]
                     m0 = ints[ROW, b]
                     for f in range(ints[DIM, b] if b < a else d + 1):
-                        if const_M and const_W:
-                            s = w.G_all[i, j0 + f]
+                        if const_G:
+                            s = G_all[i, j0 + f]
                         else:
                             s = 0.0
                             for v in range(n_u):
@@ -281,28 +270,33 @@ def moreau_step(
                     info[I_LAW] = ints[LAW, a]
                     return ZERO_DIRECTION
 
-        # impulses
-        iterations, res = solve_laws(f_project, ints, w.reals, rows, G, w.A, w.xy, dt, n_active, n, options)
-        info[I_RES] = res
-        info[I_ITER] = iterations
-        if not res <= options[O_TOL]:
-            status = UNCONVERGED
+        # impulses; a single frictionless contact needs no solver
+        if n == 1 and ints[KIND, 0] == HALF_LINE:
+            rows[P, 0] = max(0.0, -rows[C, 0] / G[0, 0])
+            rows[XI, 0] = 0.0 if rows[C, 0] < 0.0 else rows[C, 0]
+            ints[MODE, 0] = 1 if rows[C, 0] < 0.0 else -2
+        else:
+            iterations, res = solve_laws(f_project, ints, reals, rows, G, w.A, w.xy, dt, n_active, n, options)
+            info[I_RES] = res
+            info[I_ITER] = iterations
+            if not res <= options[O_TOL]:
+                status = UNCONVERGED
 
         # end velocity
         for j in range(n_u):
-            speeds[DU, j] = 0.0
+            du[j] = 0.0
         for a in range(n_active):
             l = ints[LAW, a]
-            w.modes_new[l] = ints[MODE, a]
+            modes_new[l] = ints[MODE, a]
             for d in range(ints[DIM, a]):
-                i = laws.ints[ROW, l] + d
+                i = law_ints[ROW, l] + d
                 s = rows[P, ints[ROW, a] + d]
-                w.P_new[i] = s
+                P_new[i] = s
                 for j in range(n_u):
-                    speeds[DU, j] += Y[i, j] * s
-        solve_lower_transposed(L, speeds[DU], speeds[DU], n_u)
+                    du[j] += Y[i, j] * s
+        solve_lower_transposed(L, du, du, n_u)
         for j in range(n_u):
-            speeds[U_NEW, j] += speeds[DU, j]
+            u_new[j] += du[j]
 
     # end position, eq. (21)
     check = 0.0
@@ -310,19 +304,19 @@ def moreau_step(
         s = 0.0
         if size[S_HAS_B]:
             for j in range(n_u):
-                s += w.B[i, j] * (u[j] + speeds[U_NEW, j])
+                s += B[i, j] * (u[j] + u_new[j])
         else:
-            s = u[i] + speeds[U_NEW, i]
-        coords[Q_NEW, i] = q[i] + 0.5 * dt * s
-        check += coords[Q_NEW, i] - coords[Q_NEW, i]
+            s = u[i] + u_new[i]
+        q_new[i] = q[i] + 0.5 * dt * s
+        check += q_new[i] - q_new[i]
     for i in range(n_u):
-        check += speeds[U_NEW, i] - speeds[U_NEW, i]
+        check += u_new[i] - u_new[i]
     if check != 0.0:  # inf - inf and nan - nan are nan
         return NON_FINITE
     return status
 
 
-@kernel(float64(f8_2, f8_1, int64))
+@kernel(float64(f8_2, f8_1, int64), internal=True)
 def kinetic_energy(M, u, n_u):
     """1/2 u^T M u."""
     T = 0.0
@@ -334,17 +328,18 @@ def kinetic_energy(M, u, n_u):
     return T
 
 
-@kernel(void(LAWS_TYPE, i8_1, WORK_TYPE, float64, float64, f8_1, f8_1, f8_1))
+@kernel(inline="always")
 def bookkeeping(laws, size, w, t, dt, u, info, totals):
     """Running totals over all steps: worst gap and residual, work of forces and contacts, energy made by impact laws."""
     n_u, n_N = size[S_NU], size[S_NN]
+    gaps, speeds, ints, rows, reals, zeta = w.g, w.speeds, w.ints, w.rows, w.reals, w.zeta
     for l in range(n_N):
-        if w.g[l] < totals[T_GAP]:
-            totals[T_GAP] = w.g[l]
+        if gaps[l] < totals[T_GAP]:
+            totals[T_GAP] = gaps[l]
             totals[T_GAP_T] = t + 0.5 * dt
     work = 0.0
     for i in range(n_u):
-        work += (u[i] + w.speeds[U_NEW, i]) * w.speeds[H, i]
+        work += (u[i] + speeds[U_NEW, i]) * speeds[H, i]
     totals[T_WORK_FORCES] += 0.5 * dt * work
     n_active = int(info[I_ACTIVE])
     if n_active == 0:
@@ -354,7 +349,6 @@ def bookkeeping(laws, size, w, t, dt, u, info, totals):
         totals[T_RES_T] = t + dt
     totals[T_ITER_MAX] = max(totals[T_ITER_MAX], info[I_ITER])
     totals[T_ITER_SUM] += info[I_ITER]
-    ints, rows = w.ints, w.rows
     work = 0.0
     made = 0.0
     worst = 0.0
@@ -365,8 +359,8 @@ def bookkeeping(laws, size, w, t, dt, u, info, totals):
         for d in range(ints[DIM, a]):
             k = ints[ROW, a] + d
             gamma_B = rows[GAMMA_B, k]
-            gamma_E = rows[XI, k] - w.reals[E, a] * gamma_B
-            work += 0.5 * (gamma_E + gamma_B - 2.0 * w.zeta[i0 + d]) * rows[P, k]
+            gamma_E = rows[XI, k] - reals[E, a] * gamma_B
+            work += 0.5 * (gamma_E + gamma_B - 2.0 * zeta[i0 + d]) * rows[P, k]
             # finite forces taken out: free - gamma_B = W^T M^-1 h dt
             made_here += 0.5 * (gamma_E + rows[FREE_GAMMA, k]) * rows[P, k]
         made += made_here
@@ -376,7 +370,7 @@ def bookkeeping(laws, size, w, t, dt, u, info, totals):
     totals[T_WORK_CONTACTS] += work
     if made > 0.0:
         T_B = kinetic_energy(w.M, u, n_u)
-        T_E = kinetic_energy(w.M, w.speeds[U_NEW], n_u)
+        T_E = kinetic_energy(w.M, speeds[U_NEW], n_u)
         gain = made / (T_B + T_E) if T_B + T_E > 0.0 else 0.0
         if gain > 1e-9:
             totals[T_GAIN_COUNT] += 1
@@ -393,7 +387,7 @@ def bookkeeping(laws, size, w, t, dt, u, info, totals):
 N_COUNTERS = 11
 
 
-@kernel(int64(int64, int64))
+@kernel(int64(int64, int64), internal=True)
 def structure(kind, mode):
     """What the integrator sees of a mode: an open contact and a closed one without impulse are the same (sec. 8.1)."""
     if kind == HALF_LINE and mode == -2:
@@ -401,7 +395,7 @@ def structure(kind, mode):
     return mode
 
 
-@kernel(void(WORK_TYPE, OUTPUT_TYPE, int64, float64, float64, float64, STATE_TYPE, i8_1, f8_1, int64))
+@kernel(inline="always")
 def store(w, out, k, t_out, t, dt, state, size, info, with_begin):
     """Write the instant `t_out` of the step from `t` into row `k` of the output.
 
@@ -441,8 +435,7 @@ def store(w, out, k, t_out, t, dt, state, size, info, with_begin):
     int64(
         *MODEL_TYPES, LAWS_TYPE, i8_1, f8_1, f8_1, WORK_TYPE, STATE_TYPE, f8_1, i8_1, f8_1, OUTPUT_TYPE, i8_2, f8_2,
         f8_1, f8_1, int64,
-    )
-)  # fmt: skip
+    ), references=False)  # fmt: skip
 def run_moreau(
     f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project,
     laws, size, options, p, w, state, clock, counters, totals, out, events, event_times, t_eval, info, budget,
@@ -453,10 +446,6 @@ def run_moreau(
     or event buffer is full. All progress is in the arrays, so a raised exception loses nothing.
     """
     t_0, dt_main, dt_last, t_end = clock[0], clock[1], clock[2], clock[3]
-    if size[S_READY] == 0:
-        status = prepare(f_mass, f_dir, size, w, t_0, state.q, state.u, p)
-        if status != OK:
-            return status
     n_laws = size[S_NL]
     n_eval = t_eval.size
     capacity = out.q.shape[0]

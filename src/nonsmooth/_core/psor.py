@@ -9,7 +9,7 @@ with r_i = omega / G_ii (see `laws.r_factors`). The radius of a Coulomb law uses
 """
 
 from nonsmooth._core.jit import PROJECT_FT, f8_2, float64, i8_2, int64, kernel, types
-from nonsmooth._core.laws import C, DIM, P, RHO, ROW, XI, project, radius, residual
+from nonsmooth._core.laws import DIM, RHO, ROW, XI, C, P, project, radius, residual
 
 CHECK_EVERY = 16
 
@@ -17,7 +17,10 @@ CHECK_EVERY = 16
 @kernel(
     types.UniTuple(float64, 2)(
         int64, PROJECT_FT, i8_2, f8_2, f8_2, f8_2, f8_2, float64, int64, int64, float64, int64
-    )
+    ),
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+    references=False,
 )
 def relax(jacobi, f_project, ints, reals, rows, G, xy, dt, n_laws, n, tol, max_iter):
     """Sweep until the residual is at most `tol`. Returns (iterations, residual); impulses, xi and modes are set.

@@ -20,7 +20,8 @@ N_OPTIONS = 6
 
 
 @kernel(
-    types.UniTuple(float64, 2)(PROJECT_FT, i8_2, f8_2, f8_2, f8_2, f8_2, f8_2, float64, int64, int64, f8_1)
+    types.UniTuple(float64, 2)(PROJECT_FT, i8_2, f8_2, f8_2, f8_2, f8_2, f8_2, float64, int64, int64, f8_1),
+    references=False,
 )
 def solve_laws(f_project, ints, reals, rows, G, A, xy, dt, n_laws, n, options):
     """Solve for the impulses; the arrays hold the guess (impulses, modes) and become the solution.

@@ -24,8 +24,19 @@ import numpy as np
 
 from nonsmooth._core import laws as codes
 from nonsmooth._core.jit import JIT_ENABLED, MATRIX, PROJECT, VECTOR, is_dispatcher, user_kernel
-from nonsmooth._core.moreau import N_SIZES, S_CONST_M, S_CONST_W, S_HAS_B, S_HAS_BOUNDS, S_HAS_ZETA
-from nonsmooth._core.moreau import S_NL, S_NN, S_NQ, S_NR, S_NU
+from nonsmooth._core.moreau import (
+    N_SIZES,
+    S_CONST_M,
+    S_CONST_W,
+    S_HAS_B,
+    S_HAS_BOUNDS,
+    S_HAS_ZETA,
+    S_NL,
+    S_NN,
+    S_NQ,
+    S_NR,
+    S_NU,
+)
 from nonsmooth._core.trivial import no_matrix, no_projection, no_vector
 from nonsmooth.contact.laws import LawTable, LawTableBuilder
 from nonsmooth.errors import InputError, ModelError, ShapeError
