@@ -99,7 +99,7 @@ def _motion(problem: Problem, result: Any) -> Figure:
 
     portrait = canvas.add_subplot(grid[:, 1])
     _plain(portrait)
-    if result.q.shape[0] == 1:
+    if result.q.shape[0] == 1 or np.ptp(result.q[1]) < 1e-12:
         portrait.plot(result.q[0, keep], result.u[0, keep], color=BLUE, linewidth=1.0)
         portrait.set_xlabel("q", fontsize=9)
         portrait.set_ylabel("u", fontsize=9)
