@@ -142,6 +142,11 @@ def unpack_events(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
 
 def _unpack_side(arrays: Mapping[str, np.ndarray], side: str, n: int) -> list[Any]:
     counts, flat = arrays[f"ev_{side}_count"], arrays[f"ev_{side}"]
+    if counts.shape != (n,) or (n and counts.min() < _FLOAT):
+        raise ValueError(f"sides of the events ({side}) have wrong counts")
+    wanted = int(np.sum(np.where(counts >= 0, counts, np.where(counts == _NONE, 0, 1))))
+    if flat.shape != (wanted,):
+        raise ValueError(f"sides of the events ({side}) hold {flat.size} numbers, wanted {wanted}")
     values: list[Any] = []
     at = 0
     for count in counts[:n]:

@@ -297,8 +297,8 @@ def _draw_modes(axis: Axes, result: Result, columns: np.ndarray, _: Sequence[int
 def mode_spans(t: np.ndarray, modes: np.ndarray, limit: int = _MAX_POINTS) -> list[tuple[float, float, int]]:
     """Intervals ``(begin, end, |mode|)`` of equal mode; the mode at column k holds from column k - 1 to k.
 
-    With more than `limit` changes the axis is cut into `limit` bins; a bin shows constraint mode if it holds any,
-    else impressed mode if it holds any.
+    With more than `limit` changes the axis is cut into `limit` bins; a bin shows constraint mode if it
+    holds any, else impressed mode if it holds any.
     """
     strip = np.abs(modes.astype(np.int64))
     if t.size < 2:
