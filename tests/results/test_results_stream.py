@@ -388,3 +388,12 @@ def test_b82_writing_goes_on_after_space_is_freed(tmp_path, monkeypatch):
     writer.append(columns(260, 40))
     writer.finish(nsteps=299)
     assert agrees(Result.load(path), 300)
+
+
+def test_events_given_at_the_end_are_stored_once(tmp_path):
+    event = Event(3.0, "impact", "floor", 0, 1, 0)
+    for name, early in (("late", ()), ("early", [event])):
+        with StreamWriter(tmp_path / name, {"t": None}) as writer:
+            writer.append({"t": np.arange(5.0)}, events=early)
+            writer.finish(events=[event])
+        assert list(Result.load(tmp_path / name).events) == [event]

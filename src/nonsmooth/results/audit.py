@@ -17,6 +17,7 @@ from nonsmooth.results.events import count_kinds, counts_text, event_times
 from nonsmooth.results.moreau_check import StepCheck, check_moreau_step, largest, relative
 
 _EPS = np.finfo(np.float64).eps
+_IMPULSES = ("P_N", "P_T", "P_J")
 
 
 @dataclass
@@ -209,22 +210,11 @@ def audit_moreau(
     audit.steps_total = int(_get(columns, "nsteps", 0) or max(t.size - 1, 0))
 
     checks: list[tuple[float, StepCheck]] = []
-    for k in _steps_to_check(t, dt, event_times(events), max_checked):
-        P = np.concatenate([np.asarray(_get(columns, "P_N"))[:, k], np.asarray(_get(columns, "P_T"))[:, k]])
-        modes = np.asarray(_get(columns, "modes"))[:, k]
-        step = (
-            float(t[k - 1]),
-            q[:, k - 1],
-            u[:, k - 1],
-            float(dt[k]),
-            q[:, k],
-            u[:, k],
-            P,
-            modes,
-            float(t[k]),
-        )
-        checks.append((float(t[k]), check_moreau_step(system, *step)))
-    if samples is not None:
+    complete = _impulse_rows(columns) == system.laws.n_rows
+    if complete:
+        for k in _steps_to_check(t, dt, event_times(events), max_checked):
+            checks.append((float(t[k]), _check_column(system, columns, k)))
+    if samples is not None and np.asarray(samples["P"]).shape[0] == system.laws.n_rows:
         checks += _check_samples(system, samples, max_checked)
     audit.steps_checked = len(checks)
 
@@ -234,9 +224,10 @@ def audit_moreau(
     _solver(audit, totals)
     _joints(audit, system, t, q, u, max_checked)
     if audit.steps_total and not checks:
-        audit.notes.append(
-            "no step could be recomputed: the stored columns are not consecutive and there are no samples"
-        )
+        why = "the stored columns are not consecutive steps and there are no samples"
+        if not complete:
+            why = "the impulses of the bilateral constraints are not stored"
+        audit.notes.append(f"no step could be recomputed: {why}")
     return audit
 
 
@@ -246,9 +237,24 @@ def _get(columns: Any, name: str, default: Any = None) -> Any:
     return getattr(columns, name, default)
 
 
+def _impulse_rows(columns: Any) -> int:
+    """Number of impulse rows that are stored; those of bilateral constraints (``P_J``) may be missing."""
+    return sum(np.shape(_get(columns, name))[0] for name in _IMPULSES if _get(columns, name) is not None)
+
+
+def _check_column(system: Any, columns: Any, k: int) -> StepCheck:
+    """Recompute the step from column k - 1 to column k."""
+    t, q, u, dt = (np.asarray(_get(columns, name)) for name in ("t", "q", "u", "dt"))
+    stored = [np.asarray(_get(columns, name)) for name in _IMPULSES if _get(columns, name) is not None]
+    P = np.concatenate([rows[:, k] for rows in stored])
+    modes = np.asarray(_get(columns, "modes"))[:, k]
+    begin = (float(t[k - 1]), q[:, k - 1], u[:, k - 1], float(dt[k]))
+    return check_moreau_step(system, *begin, q[:, k], u[:, k], P, modes, float(t[k]))
+
+
 def _steps_to_check(t: np.ndarray, dt: np.ndarray, instants: np.ndarray, max_checked: int) -> np.ndarray:
     """Columns k that hold the end of a step whose begin is column k - 1: evenly spaced, and near events."""
-    if t.size < 2 or dt.size != t.size:
+    if t.size < 2 or dt.size != t.size or max_checked <= 0:
         return np.zeros(0, dtype=int)
     blur = 8 * _EPS * np.maximum(np.abs(t[1:]), np.abs(t[:-1]))
     full = 1 + np.flatnonzero((dt[1:] > 0) & (np.abs(t[1:] - t[:-1] - dt[1:]) <= blur + 8 * _EPS * dt[1:]))
@@ -362,7 +368,9 @@ def _energy(
         record["worst"], record["t"] = worst[0], worst[1]
         record["T_before"], record["T_after"] = worst[2].T_before, worst[2].T_after
     same = [c for _, at, c in gains if at == record["t"]] or _check_at(system, columns, record["t"])
-    if same and same[0].gain_law >= 0:
+    if record["t"] == totals.get("energy_gain_t") and totals.get("energy_gain_law"):
+        record["law"] = str(totals["energy_gain_law"])
+    elif same and same[0].gain_law >= 0:
         record["law"] = str(system.laws.name[same[0].gain_law])
     audit.energy_gains = record
     audit.notes.append(
@@ -377,11 +385,7 @@ def _check_at(system: Any, columns: Any, instant: float) -> list[StepCheck]:
     k = int(np.searchsorted(t, instant))
     if not 0 < k < t.size or t[k] != instant or abs(t[k] - t[k - 1] - dt[k]) > 16 * _EPS * abs(t[k]):
         return []
-    q, u = np.asarray(_get(columns, "q")), np.asarray(_get(columns, "u"))
-    P = np.concatenate([np.asarray(_get(columns, "P_N"))[:, k], np.asarray(_get(columns, "P_T"))[:, k]])
-    modes = np.asarray(_get(columns, "modes"))[:, k]
-    step = (float(t[k - 1]), q[:, k - 1], u[:, k - 1], float(dt[k]), q[:, k], u[:, k], P, modes, float(t[k]))
-    return [check_moreau_step(system, *step)]
+    return [_check_column(system, columns, k)] if _impulse_rows(columns) == system.laws.n_rows else []
 
 
 def _solver(audit: Audit, totals: Mapping[str, Any]) -> None:
@@ -401,8 +405,10 @@ def _joints(audit: Audit, system: Any, t: np.ndarray, q: np.ndarray, u: np.ndarr
     residuals = getattr(system, "joint_residuals", None)
     if residuals is None or not t.size:
         return
+    if not any(np.size(r) for r in residuals(float(t[0]), q[:, 0], u[:, 0])):
+        return
     position = velocity = 0.0
-    for k in np.unique(np.linspace(0, t.size - 1, min(max_checked, t.size)).astype(int)):
+    for k in np.unique(np.linspace(0, t.size - 1, min(max(max_checked, 200), t.size)).astype(int)):
         at_position, at_velocity = residuals(float(t[k]), q[:, k], u[:, k])
         position, velocity = max(position, largest(at_position)), max(velocity, largest(at_velocity))
     audit.joint_drift_position, audit.joint_drift_velocity = position, velocity

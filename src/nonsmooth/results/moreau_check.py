@@ -23,13 +23,14 @@ References
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 # Kinds of laws in a law table.
-HALF_LINE, INTERVAL, DISK, COULOMB_1D, COULOMB_2D, USER_SET = range(6)
+HALF_LINE, INTERVAL, DISK, COULOMB_1D, COULOMB_2D, USER_SET, FREE = range(7)
 
 _EPS = np.finfo(np.float64).eps
 
@@ -76,7 +77,7 @@ def check_moreau_step(
     q_B, q_E : ndarray, shape (n_q,)
     u_B, u_E : ndarray, shape (n_u,)
     P : ndarray, shape (n_rows,)
-        Normal rows first, then tangential rows.
+        Normal rows first, then tangential rows, then those of bilateral constraints.
     modes : ndarray, shape (n_laws,)
     t_E : float, optional
         End of the step, default ``t_B + dt``.
@@ -125,7 +126,7 @@ def check_moreau_step(
         if G_ii == 0.0:
             continue  # the direction does not move the system: the law decides nothing
         xi = gamma_E[rows] + laws.e[i] * gamma_B[rows]
-        project = _projection(system, laws, i, P, lower, upper, dt, t_M, q_M, u_B)
+        project = _projection(system, i, P, lower, upper, dt)
         if project is None:
             unchecked += 1
             continue
@@ -182,18 +183,10 @@ def _directions(system: Any, t: float, q: np.ndarray, n_u: int) -> tuple[np.ndar
 
 
 def _projection(
-    system: Any,
-    laws: Any,
-    i: int,
-    P: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    dt: float,
-    t: float,
-    q: np.ndarray,
-    u: np.ndarray,
-) -> Any:
+    system: Any, i: int, P: np.ndarray, lower: np.ndarray, upper: np.ndarray, dt: float
+) -> Callable[[np.ndarray], np.ndarray] | None:
     """Projection on the set of admissible impulses of law i, eq. (20); None if the set is not known."""
+    laws = system.laws
     kind, row = int(laws.kind[i]), int(laws.row[i])
     rows = slice(row, row + int(laws.dim[i]))
     if kind == HALF_LINE:
@@ -207,10 +200,13 @@ def _projection(
         normal = max(float(P[int(laws.row[int(laws.link[i])])]), 0.0)
         radius = math.inf if math.isinf(laws.mu[i]) else float(laws.mu[i]) * normal
         return lambda x: _to_disk(x, radius)
-    project = getattr(system, "project_impulse", None)
-    if project is None:
+    if kind == FREE:
+        return lambda x: x
+    # A user-defined set is one of forces, the impulses lie in dt times it: prox_{dt C}(x) = dt prox_C(x / dt).
+    user_set = getattr(system, "sets", {}).get(i)
+    if user_set is None:
         return None
-    return lambda x: np.asarray(project(i, x, t, q, u, dt), dtype=float)
+    return lambda x: np.asarray(user_set.project(x / dt), dtype=float) * dt
 
 
 def _to_disk(x: np.ndarray, radius: float) -> np.ndarray:

@@ -108,6 +108,7 @@ class StreamWriter:
         self._capacity, self._filled = capacity, 0
         self._queue: list[dict[str, np.ndarray]] = []
         self._events: list[Sequence[Event]] = []
+        self._seen_events = False
         #: Finished pieces and the instants in them.
         self.segments, self.stored = 0, 0
         self._closed = False
@@ -160,6 +161,7 @@ class StreamWriter:
         self._queue.append(self._checked(columns))
         if len(events):
             self._events.append(events)
+            self._seen_events = True
         self._drain()
 
     def _checked(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -221,13 +223,17 @@ class StreamWriter:
         Parameters
         ----------
         closing : Result, optional
-            Source of status, message, counters, audit and extra fields; its columns are not written.
+            Source of status, message, counters, audit and extra fields; its columns are not written, its
+            events only if none came with the columns.
         **fields
-            The same, given one by one: ``status=0, message="", nsteps=..., audit=...``.
+            The same, given one by one: ``status=0, message="", nsteps=..., events=..., audit=...``.
         """
-        self.flush()
+        self._check_open()
         if closing is None:
             closing = Result(t=np.zeros(0), **fields)
+        if not self._seen_events and len(closing.events):
+            self._events.append(closing.events)
+        self.flush()
         meta = pack_closing(closing) | {"run": self._run, "segments": self.segments, "stored": self.stored}
         write_container(self.path / _TAIL, "tail", meta, {})
         self.close()
