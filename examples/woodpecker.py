@@ -59,9 +59,8 @@ result = ns.simulate(toy, (0, 0.4), q0=[0, -0.1036, -0.2788], u0=[-0.3411, 0, -7
 
 
 def visualize():
-    from nonsmooth.problems.pictures import figure
-
     from nonsmooth import problems
+    from nonsmooth.problems.pictures import figure
 
     return figure(problems.woodpecker(), result)
 

@@ -68,8 +68,8 @@ def _thinned(t: np.ndarray, limit: int = 6000) -> slice:
 def _motion(problem: Problem, result: Any) -> Figure:
     """Positions, velocities, modes, distance from the closed form over time; portrait beside them."""
     r = problem.reference
-    known = r is not None and r.q is not None and r.u is not None
-    heights = [1.0, 1.0, 0.16 + 0.13 * result.modes.shape[0]] + ([0.8] if known else [])
+    exact_q, exact_u = (None, None) if r is None else (r.q, r.u)
+    heights = [1.0, 1.0, 0.16 + 0.13 * result.modes.shape[0]] + ([] if exact_q is None else [0.8])
     canvas = _new(9.5, 1.7 * sum(heights) + 0.6)
     canvas.suptitle(problem.title, fontsize=12, x=0.01, ha="left")
     grid = canvas.add_gridspec(len(heights), 2, width_ratios=[2.3, 1], height_ratios=heights)
@@ -80,8 +80,8 @@ def _motion(problem: Problem, result: Any) -> Figure:
     marks = np.linspace(result.t[0], result.t[-1], 41)
 
     for axis, label, values, exact in (
-        (axes[0], "position q", result.q, r.q if known else None),
-        (axes[1], "velocity u", result.u, r.u if known else None),
+        (axes[0], "position q", result.q, exact_q),
+        (axes[1], "velocity u", result.u, exact_u),
     ):
         _plain(axis, label)
         for i, row in enumerate(values):
@@ -89,9 +89,9 @@ def _motion(problem: Problem, result: Any) -> Figure:
             if exact is not None:
                 axis.plot(marks, exact(marks)[i], ".", color=INK, markersize=4, zorder=3)
     _strips(axes[2], result)
-    if known:
+    if exact_q is not None:
         _plain(axes[3], "|q - exact|")
-        off = np.max(np.abs(result.q[:, keep] - r.q(t)), axis=0)
+        off = np.max(np.abs(result.q[:, keep] - exact_q(t)), axis=0)
         axes[3].semilogy(t, np.maximum(off, 1e-17), color=INK, linewidth=0.9)
     for axis in axes[:-1]:
         axis.tick_params(labelbottom=False)
@@ -147,7 +147,8 @@ def _intervals(t: np.ndarray, wanted: np.ndarray) -> list[tuple[float, float]]:
 def _woodpecker(problem: Problem, result: Any) -> Figure:
     """The toy at six instants of its cycle; angular velocities, modes, portrait and descent."""
     canvas = _new(13.0, 7.4)
-    left, right = canvas.subfigures(1, 2, width_ratios=[1.0, 1.5])
+    halves: Any = canvas.subfigures(1, 2, width_ratios=[1.0, 1.5])
+    left, right = halves
 
     # Left: stills of one cycle.
     left.suptitle("Woodpecker toy", fontsize=14, x=0.03, ha="left")
