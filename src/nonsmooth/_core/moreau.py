@@ -12,6 +12,9 @@ Studer, Leine, Glocker 2008, sec. 3, with erratum 3 (no extra zeta in c) and kin
     P = prox(P - r (G P + c))                                                             (19)
     q_E = q_B + B(q_M) (u_B + u_E)/2 dt                                                   (21)
 
+The implicit variant (a second base scheme for extrapolation) evaluates M, h, W at the end (t_E, q_E, u_E) by fixed-point
+iteration, and q_E = q_B + B u_E dt.
+
 Energy bookkeeping. With constant M,  dT = 1/2 (u_E + u_B)^T h dt + 1/2 (u_E + u_B)^T W P.  What an impact law adds is
 D = 1/2 (gamma_E + gamma_B)^T P + 1/2 (W^T M^-1 h dt)^T P: the last term takes out what finite forces do during a step in
 which an element sticks or reverses, and vanishes for an impact. D > 0 means that the law created energy.
@@ -28,8 +31,6 @@ from nonsmooth._core.jit import (
     f8_1,
     f8_2,
     float64,
-    i8_1,
-    i8_2,
     int64,
     kernel,
     typeof,
@@ -57,7 +58,9 @@ from nonsmooth._core.laws import (
     P,
 )
 from nonsmooth._core.linalg import cholesky, solve_lower, solve_lower_transposed
-from nonsmooth._core.solve_laws import O_TOL, solve_laws
+from nonsmooth._core.solve_laws import O_IMPLICIT, O_STAY, O_TOL, solve_laws
+
+MAX_SWEEPS = 30
 
 # status codes of a step
 OK, MASS_SINGULAR, NON_FINITE, UNCONVERGED, ZERO_DIRECTION, NON_FINITE_GAP = range(6)
@@ -77,13 +80,13 @@ N_TOTALS = 16
 I_RES, I_ITER, I_LAW, I_ACTIVE, I_ROWS = range(5)
 N_INFO = 5
 
-# Work space. `coords` (2, n_q): rows Q_M, Q_NEW; `speeds` (4, n_u): rows H, DU, U_FREE, U_NEW; the prox problem of the
+# Work space. `coords` (2, n_q): rows Q_M, Q_NEW; `speeds` (5, n_u): rows H, DU, U_FREE, U_NEW, U_EVAL; the prox problem of the
 # active laws in ints, reals, rows, G, A, xy (see `laws`); `P_new`, `modes_new` by row and law of the model.
 Work = namedtuple(
     "Work", "M L WT Y B G_all G A rows reals xy ints coords speeds g zeta bounds P_new modes_new"
 )  # fmt: skip
 Q_M, Q_NEW = range(2)
-H, DU, U_FREE, U_NEW = range(4)
+H, DU, U_FREE, U_NEW, U_EVAL = range(5)
 
 # The laws of the model: `ints` rows KIND, ROW, DIM, LINK; `reals` rows MU, E.
 Laws = namedtuple("Laws", "ints reals")
@@ -101,7 +104,7 @@ def make_work(n_q, n_u, n_N, n_laws, n_rows):
         M=np.zeros((n_u, n_u)), L=np.zeros((n_u, n_u)), WT=np.zeros((r, n_u)), Y=np.zeros((r, n_u)),
         B=np.zeros((n_q, n_u)), G_all=np.zeros((r, r)), G=np.zeros((r, r)), A=np.zeros((r + 1, r)),
         rows=np.zeros((N_ROWS, r)), reals=np.zeros((N_REALS, l)), xy=np.zeros((2, 4)),
-        ints=np.zeros((N_INTS, l), dtype=np.int64), coords=np.zeros((2, n_q)), speeds=np.zeros((4, n_u)),
+        ints=np.zeros((N_INTS, l), dtype=np.int64), coords=np.zeros((2, n_q)), speeds=np.zeros((5, n_u)),
         g=np.zeros(max(n_N, 1)), zeta=np.zeros(r), bounds=np.zeros(2 * r), P_new=np.zeros(r),
         modes_new=np.zeros(l, dtype=np.int64),
     )  # fmt: skip
@@ -144,159 +147,179 @@ def moreau_step(
     gaps, bounds, P_new, modes_new = w.g, w.bounds, w.P_new, w.modes_new
     law_ints, law_reals = laws.ints, laws.reals
     q_M, q_new = coords[Q_M], coords[Q_NEW]
-    h, du, u_free, u_new = speeds[H], speeds[DU], speeds[U_FREE], speeds[U_NEW]
+    h, du, u_free, u_new, u_e = speeds[H], speeds[DU], speeds[U_FREE], speeds[U_NEW], speeds[U_EVAL]
+    implicit = options[O_IMPLICIT] != 0.0
+    share = 1.0 if implicit else 0.5
 
-    # midpoint, eq. before (15)
-    t_M = t + 0.5 * dt
-    if size[S_HAS_B]:
-        for stage in range(2):
-            if stage == 0:
-                f_B(t, q, u, p, B)
-                for i in range(n_q):
-                    s = 0.0
-                    for j in range(n_u):
-                        s += B[i, j] * u[j]
-                    q_M[i] = q[i] + 0.5 * dt * s
-            else:
-                f_B(t_M, q_M, u, p, B)
-    else:
-        for i in range(n_q):
-            q_M[i] = q[i] + 0.5 * dt * u[i]
-
-    # mass, forces, free velocity
-    if fresh or not const_M:
-        f_mass(t_M, q_M, u, p, M)
-        if cholesky(M, L, n_u) != 0:
-            return MASS_SINGULAR
-    f_force(t_M, q_M, u, p, h)
-    solve_lower(L, h, du, n_u)
-    solve_lower_transposed(L, du, du, n_u)
+    # evaluation point: the midpoint (before eq. (15)), or the end of the step for the implicit variant
+    t_M = t + share * dt
     for i in range(n_u):
-        u_free[i] = u[i] + dt * du[i]
-        u_new[i] = u_free[i]
-
-    # which laws act: contacts closed at the midpoint, everything else always
+        u_e[i] = u[i]
     n_active = 0
     n = 0
-    if n_N > 0:
-        f_gap(t_M, q_M, u, p, gaps)
-    for l in range(n_laws):
-        ints[PLACE, l] = -1
-        modes_new[l] = 0
-        kind = law_ints[KIND, l]
-        link = law_ints[LINK, l]
-        if kind == HALF_LINE:
-            if not gaps[l] <= 0.0:
-                if gaps[l] != gaps[l]:
-                    info[I_LAW] = l
-                    return NON_FINITE_GAP
-                continue
-        elif link >= 0:
-            link = ints[PLACE, link]
-            if link < 0:
-                continue
-        a = n_active
-        ints[PLACE, l] = a
-        ints[LAW, a] = l
-        ints[KIND, a] = kind
-        ints[ROW, a] = n
-        ints[DIM, a] = law_ints[DIM, l]
-        ints[LINK, a] = link
-        ints[MODE, a] = modes_0[l]
-        reals[MU, a] = law_reals[MU, l]
-        reals[E, a] = law_reals[E, l]
-        n += law_ints[DIM, l]
-        n_active += 1
-    for i in range(n_rows):
-        P_new[i] = 0.0
-    info[I_ACTIVE] = n_active
-    info[I_ROWS] = n
-    info[I_RES] = 0.0
-    info[I_ITER] = 0.0
-
-    # force directions
-    if n_rows > 0 and ((fresh and const_W) or (n > 0 and not const_W)):
-        f_dir(t_M, q_M, u, p, WT)
-        if const_G:
-            for i in range(n_rows):
-                solve_lower(L, WT[i], Y[i], n_u)
-                for j in range(i + 1):
-                    s = 0.0
-                    for k in range(n_u):
-                        s += Y[i, k] * Y[j, k]
-                    G_all[i, j] = s
-                    G_all[j, i] = s
-    size[S_READY] = 1
-
     status = OK
-    if n > 0:
-        # the contact problem: G, c and bounds of the active rows
-        if size[S_HAS_ZETA]:
-            f_zeta(t_M, q_M, u, p, zeta)
-        if size[S_HAS_BOUNDS]:
-            f_bounds(t_M, q_M, u, p, bounds)
-        for a in range(n_active):
-            i0 = law_ints[ROW, ints[LAW, a]]
-            k0 = ints[ROW, a]
-            for d in range(ints[DIM, a]):
-                i = i0 + d
-                k = k0 + d
-                gamma_B = zeta[i]
-                free = zeta[i]
-                for j in range(n_u):
-                    gamma_B += WT[i, j] * u[j]
-                    free += WT[i, j] * u_free[j]
-                rows[GAMMA_B, k] = gamma_B
-                rows[FREE_GAMMA, k] = free
-                rows[C, k] = free + reals[E, a] * gamma_B  # eq. (18), erratum 3
-                rows[P, k] = P_0[i]
-                rows[LO, k] = bounds[i] * dt
-                rows[HI, k] = bounds[n_rows + i] * dt
-                if not const_G:
-                    solve_lower(L, WT[i], Y[i], n_u)
-                for b in range(a + 1):
-                    j0 = law_ints[ROW, ints[LAW, b]]
-                    m0 = ints[ROW, b]
-                    for f in range(ints[DIM, b] if b < a else d + 1):
-                        if const_G:
-                            s = G_all[i, j0 + f]
-                        else:
-                            s = 0.0
-                            for v in range(n_u):
-                                s += Y[i, v] * Y[j0 + f, v]
-                        G[k, m0 + f] = s
-                        G[m0 + f, k] = s
-                if not G[k, k] > 0.0:
-                    info[I_LAW] = ints[LAW, a]
-                    return ZERO_DIRECTION
-
-        # impulses; a single frictionless contact needs no solver
-        if n == 1 and ints[KIND, 0] == HALF_LINE:
-            rows[P, 0] = max(0.0, -rows[C, 0] / G[0, 0])
-            rows[XI, 0] = 0.0 if rows[C, 0] < 0.0 else rows[C, 0]
-            ints[MODE, 0] = 1 if rows[C, 0] < 0.0 else -2
+    for sweep in range(MAX_SWEEPS if implicit else 1):
+        if size[S_HAS_B]:
+            for stage in range(2):
+                if stage == 0:
+                    f_B(t, q, u, p, B)
+                    for i in range(n_q):
+                        s = 0.0
+                        for j in range(n_u):
+                            s += B[i, j] * u_e[j]
+                        q_M[i] = q[i] + share * dt * s
+                else:
+                    f_B(t_M, q_M, u, p, B)
         else:
-            iterations, res = solve_laws(f_project, ints, reals, rows, G, w.A, w.xy, dt, n_active, n, options)
-            info[I_RES] = res
-            info[I_ITER] = iterations
-            if not res <= options[O_TOL]:
-                status = UNCONVERGED
+            for i in range(n_q):
+                q_M[i] = q[i] + share * dt * u_e[i]
 
-        # end velocity
-        for j in range(n_u):
-            du[j] = 0.0
-        for a in range(n_active):
-            l = ints[LAW, a]
-            modes_new[l] = ints[MODE, a]
-            for d in range(ints[DIM, a]):
-                i = law_ints[ROW, l] + d
-                s = rows[P, ints[ROW, a] + d]
-                P_new[i] = s
-                for j in range(n_u):
-                    du[j] += Y[i, j] * s
+        # mass, forces, free velocity
+        if fresh or not const_M:
+            f_mass(t_M, q_M, u, p, M)
+            if cholesky(M, L, n_u) != 0:
+                return MASS_SINGULAR
+        f_force(t_M, q_M, u_e, p, h)
+        solve_lower(L, h, du, n_u)
         solve_lower_transposed(L, du, du, n_u)
+        for i in range(n_u):
+            u_free[i] = u[i] + dt * du[i]
+            u_new[i] = u_free[i]
+
+        # which laws act: contacts closed at the midpoint, everything else always
+        if sweep == 0:
+            if n_N > 0:
+                f_gap(t_M, q_M, u, p, gaps)
+            for l in range(n_laws):
+                ints[PLACE, l] = -1
+                modes_new[l] = 0
+                kind = law_ints[KIND, l]
+                link = law_ints[LINK, l]
+                if kind == HALF_LINE:
+                    if not gaps[l] <= (options[O_STAY] if modes_0[l] == 1 else 0.0):
+                        if gaps[l] != gaps[l]:
+                            info[I_LAW] = l
+                            return NON_FINITE_GAP
+                        continue
+                elif link >= 0:
+                    link = ints[PLACE, link]
+                    if link < 0:
+                        continue
+                a = n_active
+                ints[PLACE, l] = a
+                ints[LAW, a] = l
+                ints[KIND, a] = kind
+                ints[ROW, a] = n
+                ints[DIM, a] = law_ints[DIM, l]
+                ints[LINK, a] = link
+                ints[MODE, a] = modes_0[l]
+                reals[MU, a] = law_reals[MU, l]
+                reals[E, a] = law_reals[E, l]
+                n += law_ints[DIM, l]
+                n_active += 1
+            for i in range(n_rows):
+                P_new[i] = 0.0
+            info[I_ACTIVE] = n_active
+            info[I_ROWS] = n
+            info[I_RES] = 0.0
+            info[I_ITER] = 0.0
+
+        # force directions
+        if n_rows > 0 and ((fresh and const_W) or (n > 0 and not const_W)):
+            f_dir(t_M, q_M, u, p, WT)
+            if const_G:
+                for i in range(n_rows):
+                    solve_lower(L, WT[i], Y[i], n_u)
+                    for j in range(i + 1):
+                        s = 0.0
+                        for k in range(n_u):
+                            s += Y[i, k] * Y[j, k]
+                        G_all[i, j] = s
+                        G_all[j, i] = s
+        size[S_READY] = 1
+
+        if n > 0:
+            # the contact problem: G, c and bounds of the active rows
+            if size[S_HAS_ZETA]:
+                f_zeta(t_M, q_M, u, p, zeta)
+            if size[S_HAS_BOUNDS]:
+                f_bounds(t_M, q_M, u, p, bounds)
+            for a in range(n_active):
+                i0 = law_ints[ROW, ints[LAW, a]]
+                k0 = ints[ROW, a]
+                for d in range(ints[DIM, a]):
+                    i = i0 + d
+                    k = k0 + d
+                    gamma_B = zeta[i]
+                    free = zeta[i]
+                    for j in range(n_u):
+                        gamma_B += WT[i, j] * u[j]
+                        free += WT[i, j] * u_free[j]
+                    rows[GAMMA_B, k] = gamma_B
+                    rows[FREE_GAMMA, k] = free
+                    rows[C, k] = free + reals[E, a] * gamma_B  # eq. (18), erratum 3
+                    rows[P, k] = P_0[i]
+                    rows[LO, k] = bounds[i] * dt
+                    rows[HI, k] = bounds[n_rows + i] * dt
+                    if not const_G:
+                        solve_lower(L, WT[i], Y[i], n_u)
+                    for b in range(a + 1):
+                        j0 = law_ints[ROW, ints[LAW, b]]
+                        m0 = ints[ROW, b]
+                        for f in range(ints[DIM, b] if b < a else d + 1):
+                            if const_G:
+                                s = G_all[i, j0 + f]
+                            else:
+                                s = 0.0
+                                for v in range(n_u):
+                                    s += Y[i, v] * Y[j0 + f, v]
+                            G[k, m0 + f] = s
+                            G[m0 + f, k] = s
+                    if not G[k, k] > 0.0:
+                        info[I_LAW] = ints[LAW, a]
+                        return ZERO_DIRECTION
+
+            # impulses; a single frictionless contact needs no solver
+            if n == 1 and ints[KIND, 0] == HALF_LINE:
+                rows[P, 0] = max(0.0, -rows[C, 0] / G[0, 0])
+                rows[XI, 0] = 0.0 if rows[C, 0] < 0.0 else rows[C, 0]
+                ints[MODE, 0] = 1 if rows[C, 0] < 0.0 else -2
+            else:
+                iterations, res = solve_laws(
+                    f_project, ints, reals, rows, G, w.A, w.xy, dt, n_active, n, options
+                )
+                info[I_RES] = res
+                info[I_ITER] = iterations
+                if not res <= options[O_TOL]:
+                    status = UNCONVERGED
+
+            # end velocity
+            for j in range(n_u):
+                du[j] = 0.0
+            for a in range(n_active):
+                l = ints[LAW, a]
+                modes_new[l] = ints[MODE, a]
+                for d in range(ints[DIM, a]):
+                    i = law_ints[ROW, l] + d
+                    s = rows[P, ints[ROW, a] + d]
+                    P_new[i] = s
+                    for j in range(n_u):
+                        du[j] += Y[i, j] * s
+            solve_lower_transposed(L, du, du, n_u)
+            for j in range(n_u):
+                u_new[j] += du[j]
+
+        # the implicit variant repeats with the new velocity until it stands still
+        if not implicit:
+            break
+        change = 0.0
+        size_u = 0.0
         for j in range(n_u):
-            u_new[j] += du[j]
+            change = max(change, abs(u_new[j] - u_e[j]))
+            size_u = max(size_u, abs(u_new[j]))
+            u_e[j] = u_new[j]
+        if sweep > 0 and change <= 1e-14 * size_u:
+            break
 
     # end position, eq. (21)
     check = 0.0
@@ -304,10 +327,10 @@ def moreau_step(
         s = 0.0
         if size[S_HAS_B]:
             for j in range(n_u):
-                s += B[i, j] * (u[j] + u_new[j])
+                s += B[i, j] * ((1.0 - share) * u[j] + share * u_new[j])
         else:
-            s = u[i] + u_new[i]
-        q_new[i] = q[i] + 0.5 * dt * s
+            s = (1.0 - share) * u[i] + share * u_new[i]
+        q_new[i] = q[i] + dt * s
         check += q_new[i] - q_new[i]
     for i in range(n_u):
         check += u_new[i] - u_new[i]
@@ -429,90 +452,3 @@ def store(w, out, k, t_out, t, dt, state, size, info, with_begin):
             out.q_B[k, i] = state.q[i]
         for i in range(n_u):
             out.u_B[k, i] = state.u[i]
-
-
-@kernel(
-    int64(
-        *MODEL_TYPES, LAWS_TYPE, i8_1, f8_1, f8_1, WORK_TYPE, STATE_TYPE, f8_1, i8_1, f8_1, OUTPUT_TYPE, i8_2, f8_2,
-        f8_1, f8_1, int64,
-    ), references=False)  # fmt: skip
-def run_moreau(
-    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project,
-    laws, size, options, p, w, state, clock, counters, totals, out, events, event_times, t_eval, info, budget,
-):  # fmt: skip
-    """Take up to `budget` steps of the segment described by `clock` and `counters`; returns the status of the last one.
-
-    ``clock`` = (begin of the segment, step size, size of the last step, end of the segment). Stops early when an output
-    or event buffer is full. All progress is in the arrays, so a raised exception loses nothing.
-    """
-    t_0, dt_main, dt_last, t_end = clock[0], clock[1], clock[2], clock[3]
-    n_laws = size[S_NL]
-    n_eval = t_eval.size
-    capacity = out.q.shape[0]
-    for _ in range(budget):
-        step = counters[C_STEP]
-        if (
-            step >= counters[C_STEPS]
-            or counters[C_OUT] >= capacity
-            or counters[C_EVENTS] + n_laws > events.shape[0]
-        ):
-            break
-        t = t_0 + step * dt_main
-        last = step == counters[C_STEPS] - 1
-        dt = dt_last if last else dt_main
-        t_new = t_end if last else t_0 + (step + 1) * dt_main
-
-        status = moreau_step(
-            f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w, t, dt,
-            state.q, state.u, state.P, state.modes, info,
-        )  # fmt: skip
-        if status != OK:
-            if status != UNCONVERGED or counters[C_ACCEPT] == 0:
-                return status
-            totals[T_UNCONVERGED] += 1
-            totals[T_UNCONVERGED_T] = t_new
-        bookkeeping(laws, size, w, t, dt, state.u, info, totals)
-
-        # switching incidents: a law that changes its structure (the first step only sets it)
-        if counters[C_FIRST] == 0:
-            for l in range(n_laws):
-                kind = laws.ints[KIND, l]
-                if structure(kind, w.modes_new[l]) != structure(kind, state.modes[l]):
-                    e = counters[C_EVENTS]
-                    events[e, 0] = counters[C_TOTAL]
-                    events[e, 1] = l
-                    events[e, 2] = state.modes[l]
-                    events[e, 3] = w.modes_new[l]
-                    event_times[e, 0] = t
-                    event_times[e, 1] = t_new
-                    counters[C_EVENTS] = e + 1
-        counters[C_FIRST] = 0
-        counters[C_TOTAL] += 1
-
-        # output: at every k-th step, or at the instants asked for (the buffer holds all of them)
-        while counters[C_OUT] < capacity:
-            if n_eval > 0:
-                if counters[C_EVAL] >= n_eval or t_eval[counters[C_EVAL]] > t_new + 1e-12 * dt:
-                    break
-                t_out = t_eval[counters[C_EVAL]]
-                counters[C_EVAL] += 1
-            else:
-                if counters[C_TOTAL] % counters[C_EVERY] != 0 and not (last and counters[C_TAIL] != 0):
-                    break
-                t_out = t_new
-            store(w, out, counters[C_OUT], t_out, t, dt, state, size, info, counters[C_BEGIN])
-            counters[C_OUT] += 1
-            if n_eval == 0:
-                break
-
-        # advance
-        for i in range(size[S_NQ]):
-            state.q[i] = w.coords[Q_NEW, i]
-        for i in range(size[S_NU]):
-            state.u[i] = w.speeds[U_NEW, i]
-        for i in range(size[S_NR]):
-            state.P[i] = w.P_new[i]
-        for l in range(n_laws):
-            state.modes[l] = w.modes_new[l]
-        counters[C_STEP] = step + 1
-    return OK

@@ -14,9 +14,10 @@ AUTO = 0
 PSOR = 1
 PJOR = 2
 
-# positions in the float64 array of solver options
-O_METHOD, O_TOL, O_MAX_ITER, O_OMEGA, O_STRATEGY, O_NEWTON = range(6)
-N_OPTIONS = 6
+# positions in the float64 array of options: of the solver, and of the step (contacts that were closed stay active up to
+# the gap O_STAY; O_IMPLICIT asks for evaluation at the end of the step)
+O_METHOD, O_TOL, O_MAX_ITER, O_OMEGA, O_STRATEGY, O_NEWTON, O_STAY, O_IMPLICIT = range(8)
+N_OPTIONS = 8
 
 
 @kernel(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core import moreau as core
+from nonsmooth._core.moreau_run import run_moreau
 from nonsmooth.contact.solvers import Exact, _Solver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
 from nonsmooth.schemes.base import Plan
@@ -143,7 +144,7 @@ class MoreauRun:
 
     def advance(self, budget: int) -> int:
         """At most `budget` steps; returns the status of the last one."""
-        status = core.run_moreau(
+        status = run_moreau(
             *self.functions, self.laws, self.size, self.options, self.p, self.work, self.state, self.clock, self.counters,
             self._totals, self.out, self.events, self.event_times, self.plan.t_eval, self.info, budget,
         )  # fmt: skip

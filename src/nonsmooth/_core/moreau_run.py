@@ -1,0 +1,123 @@
+"""Many steps of Moreau's midpoint rule with constant step size, compiled (the step itself is in `moreau`)."""
+
+from nonsmooth._core.jit import f8_1, f8_2, i8_1, i8_2, int64, kernel
+from nonsmooth._core.laws import KIND
+from nonsmooth._core.moreau import (
+    C_ACCEPT,
+    C_BEGIN,
+    C_EVAL,
+    C_EVENTS,
+    C_EVERY,
+    C_FIRST,
+    C_OUT,
+    C_STEP,
+    C_STEPS,
+    C_TAIL,
+    C_TOTAL,
+    LAWS_TYPE,
+    MODEL_TYPES,
+    OK,
+    OUTPUT_TYPE,
+    Q_NEW,
+    S_NL,
+    S_NQ,
+    S_NR,
+    S_NU,
+    STATE_TYPE,
+    T_UNCONVERGED,
+    T_UNCONVERGED_T,
+    U_NEW,
+    UNCONVERGED,
+    WORK_TYPE,
+    bookkeeping,
+    moreau_step,
+    store,
+    structure,
+)
+
+
+@kernel(
+    int64(
+        *MODEL_TYPES, LAWS_TYPE, i8_1, f8_1, f8_1, WORK_TYPE, STATE_TYPE, f8_1, i8_1, f8_1, OUTPUT_TYPE, i8_2, f8_2,
+        f8_1, f8_1, int64,
+    ), references=False)  # fmt: skip
+def run_moreau(
+    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project,
+    laws, size, options, p, w, state, clock, counters, totals, out, events, event_times, t_eval, info, budget,
+):  # fmt: skip
+    """Take up to `budget` steps of the segment described by `clock` and `counters`; returns the status of the last one.
+
+    ``clock`` = (begin of the segment, step size, size of the last step, end of the segment). Stops early when an output
+    or event buffer is full. All progress is in the arrays, so a raised exception loses nothing.
+    """
+    t_0, dt_main, dt_last, t_end = clock[0], clock[1], clock[2], clock[3]
+    n_laws = size[S_NL]
+    n_eval = t_eval.size
+    capacity = out.q.shape[0]
+    for _ in range(budget):
+        step = counters[C_STEP]
+        if (
+            step >= counters[C_STEPS]
+            or counters[C_OUT] >= capacity
+            or counters[C_EVENTS] + n_laws > events.shape[0]
+        ):
+            break
+        t = t_0 + step * dt_main
+        last = step == counters[C_STEPS] - 1
+        dt = dt_last if last else dt_main
+        t_new = t_end if last else t_0 + (step + 1) * dt_main
+
+        status = moreau_step(
+            f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w, t, dt,
+            state.q, state.u, state.P, state.modes, info,
+        )  # fmt: skip
+        if status != OK:
+            if status != UNCONVERGED or counters[C_ACCEPT] == 0:
+                return status
+            totals[T_UNCONVERGED] += 1
+            totals[T_UNCONVERGED_T] = t_new
+        bookkeeping(laws, size, w, t, dt, state.u, info, totals)
+
+        # switching incidents: a law that changes its structure (the first step only sets it)
+        if counters[C_FIRST] == 0:
+            for l in range(n_laws):
+                kind = laws.ints[KIND, l]
+                if structure(kind, w.modes_new[l]) != structure(kind, state.modes[l]):
+                    e = counters[C_EVENTS]
+                    events[e, 0] = counters[C_TOTAL]
+                    events[e, 1] = l
+                    events[e, 2] = state.modes[l]
+                    events[e, 3] = w.modes_new[l]
+                    event_times[e, 0] = t
+                    event_times[e, 1] = t_new
+                    counters[C_EVENTS] = e + 1
+        counters[C_FIRST] = 0
+        counters[C_TOTAL] += 1
+
+        # output: at every k-th step, or at the instants asked for (the buffer holds all of them)
+        while counters[C_OUT] < capacity:
+            if n_eval > 0:
+                if counters[C_EVAL] >= n_eval or t_eval[counters[C_EVAL]] > t_new + 1e-12 * dt:
+                    break
+                t_out = t_eval[counters[C_EVAL]]
+                counters[C_EVAL] += 1
+            else:
+                if counters[C_TOTAL] % counters[C_EVERY] != 0 and not (last and counters[C_TAIL] != 0):
+                    break
+                t_out = t_new
+            store(w, out, counters[C_OUT], t_out, t, dt, state, size, info, counters[C_BEGIN])
+            counters[C_OUT] += 1
+            if n_eval == 0:
+                break
+
+        # advance
+        for i in range(size[S_NQ]):
+            state.q[i] = w.coords[Q_NEW, i]
+        for i in range(size[S_NU]):
+            state.u[i] = w.speeds[U_NEW, i]
+        for i in range(size[S_NR]):
+            state.P[i] = w.P_new[i]
+        for l in range(n_laws):
+            state.modes[l] = w.modes_new[l]
+        counters[C_STEP] = step + 1
+    return OK
