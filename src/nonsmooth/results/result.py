@@ -156,7 +156,8 @@ class Result:
 
     def keys(self) -> list[str]:
         """Names of all fields, those of `extra` included."""
-        return [name for name in self.__dict__ if not name.startswith("_")] + list(self.extra)
+        own = [name for name in self.__dict__ if not name.startswith("_")]
+        return own + list(self.__dict__.get("extra", ()))
 
     @property
     def unfinished(self) -> bool:
