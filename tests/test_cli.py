@@ -1,6 +1,7 @@
 """The command line: output, files, exit codes 0, 2, 3, 4, 5, 130, 143, and no traceback without --debug."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -170,6 +171,25 @@ def test_signals_stop_the_run_and_keep_its_result(monkeypatch, tmp_path, number,
 
     kept = Result.load(tmp_path / "falling_ball.h5")
     assert 0.0 < kept.t[-1] < 1e5
+
+
+def test_random_arguments_never_show_a_traceback(monkeypatch, tmp_path):
+    small = problems.falling_ball().simulate((0.0, 0.01), dt=1e-3)
+    monkeypatch.setattr(Problem, "simulate", lambda self, *args, **options: small)
+    words = [
+        "run", "list", "info", "falling_ball", "woodpecker", "incline_block", "--dt", "--t-end", "--rtol", "--every",
+        "--set", "--out", "--overwrite", "--method", "moreau", "--on-failure", "halve", "--help", "restitution=0.5",
+        "friction=-1", "start=consistent", "=", "a=b=c", "0", "1e-3", "-5", "nan", "inf", "1e400", "", "--", "-x",
+        str(tmp_path), "\u202e", "--debug=1", "é", "x" * 300,
+    ]  # fmt: skip
+    rng = random.Random(2008)  # noqa: S311
+    for _ in range(400):
+        args = [rng.choice(("run", "list", "run falling_ball", "")), *rng.choices(words, k=rng.randrange(6))]
+        args = args[0].split() + args[1:]
+        done = call(*args)
+        assert done.exit_code in (0, 2, 3, 4, 5), (args, text(done))
+        assert "Traceback" not in text(done), args
+        assert done.exception is None or isinstance(done.exception, SystemExit), (args, done.exception)
 
 
 def test_bench_and_warmup():

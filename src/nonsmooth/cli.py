@@ -119,13 +119,14 @@ def list_problems(
         problem = _problem(name, [])
         _table([["name", problem.name], ["title", problem.title], ["source", problem.source]])
         typer.echo("\nparameters (change with --set name=value):")
-        _table([[f"  {key}", _text(value)] for key, value in problem.params.items()])
+        _table([[f"  {key}", _text(value)] for key, value in (problem.params or {}).items()])
         return
-    rows = [["problem", "what", "reference"]]
+    rows = [["problem", "kind", "what", "reference"]]
     for key in problems.names():
         problem = problems.get(key)
-        known = "-" if problem.reference is None else problem.reference.origin.split(",")[0].split(";")[0]
-        rows.append([key, problem.title, known])
+        reference = getattr(problem, "reference", None)
+        known = "-" if reference is None else reference.origin.split(",")[0].split(";")[0]
+        rows.append([key, problem.kind, problem.title, known])
     _table(rows, header=True)
 
 
@@ -185,7 +186,7 @@ def _settings(problem, method, dt, rtol, every, on_failure) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     if method is not None:
         known = _methods()
-        if method not in known:
+        if problem.kind == "mechanics" and method not in known:
             raise UsageError(f"there is no method {method!r}; known: {', '.join(known)}.")
         settings["method"] = method
     if dt is not None:
@@ -239,8 +240,9 @@ def _summary(problem, result, seconds: float) -> None:
     """What the result says of itself, the time it took, and the distance from the reference."""
     typer.echo(result.summary())
     rows = [["wall time", f"{seconds:.3g} s, compilation included"]]
-    if problem.reference is not None:
-        off = problem.reference.deviation(result.t, result.q, result.u)
+    reference = getattr(problem, "reference", None)
+    if reference is not None:
+        off = reference.deviation(result.t, result.q, result.u)
         if off["points"]:
             found = f"position max {off['max_q']:.2e}, velocity mean {off['mean_u']:.2e}"
             rows.append(["against the reference", f"{found} ({off['points']} instants)"])
@@ -338,7 +340,7 @@ def _problem(name: str, assignments: Sequence[str]):
     except InputError as error:
         raise UsageError(str(error)) from error
     except TypeError as error:
-        known = ", ".join(problems.get(name).params)
+        known = ", ".join(problems.get(name).params or ())
         raise UsageError(
             f"--set: {', '.join(params)} does not fit {name}; its parameters are {known}."
         ) from error
@@ -379,6 +381,8 @@ def _text(value: Any) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]], header: bool = False) -> None:
+    if not rows:
+        return
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     for number, row in enumerate(rows):
         typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())

@@ -183,7 +183,7 @@ class Problem:
 
         Without ``dt``, ``method`` and ``rtol`` the recommended step is used with Moreau's scheme.
         """
-        from nonsmooth import simulate
+        from ..simulate import simulate
 
         start, end = self.t_span if t_span is None else t_span
         if not {"dt", "method", "rtol"} & set(options):
