@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nonsmooth._core.nsgs import natural_residual
+from nonsmooth._core.verdict import verdict
 from nonsmooth.contact.problem import ContactProblem
 from nonsmooth.contact.residual import natural_map, project, residual
 
@@ -88,3 +89,33 @@ def test_the_cores_copy_agrees(dim):
     np.testing.assert_allclose(
         natural_residual(u, r, mu, bilateral, rho, dim, 1.0), [scaled, unit], rtol=1e-13
     )
+    np.testing.assert_allclose(verdict(dim, r, u, mu, bilateral, rho, 1.0)[:2], [scaled, unit], rtol=1e-13)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_the_compiled_verdict_agrees_near_solutions(dim):
+    """Impulses on, inside and at the tip of the cone, velocities nearly complementary: where cancellation
+    shows."""
+    rng = np.random.default_rng(10 + dim)
+    n = 200
+    mu = rng.uniform(0.1, 2, n) * (dim > 1)
+    R = np.zeros((n, dim))
+    U = np.zeros((n, dim))
+    for i in range(n):
+        t = rng.normal(size=dim - 1)
+        t /= np.linalg.norm(t) if dim > 1 else 1.0
+        if i % 3 == 0:
+            R[i, 0], R[i, 1:], U[i, 1:] = 1e3, 1e3 * mu[i] * t, -rng.uniform(0, 1) * t
+        elif i % 3 == 1:
+            R[i, 0], R[i, 1:] = 1e3, 500 * mu[i] * t
+        else:
+            U[i, 0], U[i, 1:] = 1.0, t
+    R += 1e-9 * rng.normal(size=(n, dim))
+    U += 1e-9 * rng.normal(size=(n, dim))
+    rho = rng.uniform(0.1, 10, n)
+    free = np.zeros(n, dtype=bool)
+    scaled = np.linalg.norm(natural_map(R, U, mu, rho) / rho[:, None])
+    unit = np.linalg.norm(natural_map(R, U, mu, np.ones(n)))
+    assert unit < 1e-6
+    got = verdict(dim, R.ravel(), U.ravel(), mu, free, rho, 1.0)
+    np.testing.assert_allclose(got[:2], [scaled, unit], rtol=1e-3, atol=1e-12)

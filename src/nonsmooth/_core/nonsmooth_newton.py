@@ -1,13 +1,20 @@
-"""Semismooth Newton on Alart and Curnier's equations, in Jacobi-scaled variables (mean diagonal of every
-block is 1).
+"""Semismooth Newton for contact, in Jacobi-scaled variables (the mean diagonal of every block of W is 1).
 
-With ``y = r_N - u_N`` and ``x = r_T - u_T`` the equations of one contact are (Alart and Curnier 1991)::
+Three systems of equations with the same solutions, chosen by `form`; ``ũ = u + (mu |u_T|, 0, 0)``:
+
+*0, Alart and Curnier (1991)*  with ``y = r_N - u_N`` and ``x = r_T - u_T``::
 
     Phi_N = r_N - max(0, y),        Phi_T = r_T - P_disk(mu max(0, y))(x)                                 (1)
 
-and a generalised Jacobian of ``r -> Phi(r, W r + q)`` is ``J = A W + B`` with block-diagonal A and B. The
-proximal term of the outer iteration enters as ``W + eps I``, so that J is regular although W may be
-rank-deficient.
+*1, natural map*               ``Phi = r - P_K(r - ũ)``                                                   (2)
+
+*2, Fischer and Burmeister*    in the Jordan algebra of the cone (Fukushima, Luo, Tseng 2002), with
+``x = (mu r_N, r_T)`` and ``y = (ũ_N, mu u_T)``::
+
+    Phi = x + y - (x o x + y o y)^(1/2)                                                                   (3)
+
+A generalised Jacobian of ``r -> Phi(r, W r + q)`` is ``J = A W + B`` with block-diagonal A and B. Where W is
+rank-deficient, ``W + eps I`` stands in the matrix, and for proximal steps also in the equations.
 """
 
 import math
@@ -16,13 +23,178 @@ import numpy as np
 
 from nonsmooth._core.jit import kernel
 
+ALART_CURNIER, NATURAL, FISCHER_BURMEISTER = 0, 1, 2
+
 
 @kernel
-def alart_curnier(dim, r, u, mu, bilateral, phi, A, B):
-    """Fill `phi`, shape (n*dim,), and the blocks `A`, `B`, shape (n, dim, dim), of (1); returns ``|phi|``."""
-    total = 0.0
+def alart_curnier(dim, i, r, u, mu, phi, A, B):
+    """Equations (1) of contact `i`."""
+    base = dim * i
+    y = r[base] - u[base]
+    if not y > 0.0:
+        # open: r = 0
+        for a in range(dim):
+            B[i, a, a] = 1.0
+            phi[base + a] = r[base + a]
+        return
+    A[i, 0, 0] = 1.0
+    phi[base] = u[base]
+    length = 0.0
+    for a in range(1, dim):
+        x = r[base + a] - u[base + a]
+        length += x * x
+    length = math.sqrt(length)
+    radius = mu * y
+    if length <= radius:
+        # stick: u_T = 0
+        for a in range(1, dim):
+            A[i, a, a] = 1.0
+            phi[base + a] = u[base + a]
+        return
+    # slip: r_T = radius x / |x|
+    ratio = radius / length
+    for a in range(1, dim):
+        xa = (r[base + a] - u[base + a]) / length
+        for b in range(1, dim):
+            xb = (r[base + b] - u[base + b]) / length
+            A[i, a, b] = -ratio * xa * xb
+            B[i, a, b] = ratio * xa * xb
+        A[i, a, a] += ratio
+        B[i, a, a] += 1.0 - ratio
+        A[i, a, 0] = mu * xa
+        B[i, a, 0] = -mu * xa
+        phi[base + a] = r[base + a] - radius * xa
+
+
+@kernel
+def natural(dim, i, r, u, mu, phi, A, B):
+    """Equations (2) of contact `i`."""
+    base = dim * i
+    slip = 0.0
+    for a in range(1, dim):
+        slip += u[base + a] * u[base + a]
+    slip = math.sqrt(slip)
+    x0 = r[base] - u[base] - mu * slip
+    length = 0.0
+    for a in range(1, dim):
+        x = r[base + a] - u[base + a]
+        length += x * x
+    length = math.sqrt(length)
+    if x0 >= 0.0 and length <= mu * x0:
+        # inside the cone: ũ = 0
+        phi[base] = u[base] + mu * slip
+        A[i, 0, 0] = 1.0
+        for a in range(1, dim):
+            phi[base + a] = u[base + a]
+            A[i, a, a] = 1.0
+            if slip > 0.0:
+                A[i, 0, a] = mu * u[base + a] / slip
+        return
+    c = 1.0 / (1.0 + mu * mu)
+    height = c * (x0 + mu * length)
+    if height <= 0.0:
+        for a in range(dim):
+            phi[base + a] = r[base + a]
+            B[i, a, a] = 1.0
+        return
+    # on the boundary: A = DP E, B = I - DP with the derivative DP of the projection and E of the shift
+    phi[base] = r[base] - height
+    A[i, 0, 0] = c
+    B[i, 0, 0] = 1.0 - c
+    for a in range(1, dim):
+        xa = (r[base + a] - u[base + a]) / length
+        shift = mu * u[base + a] / slip if slip > 0.0 else 0.0
+        A[i, 0, a] = c * mu * xa + c * shift
+        B[i, 0, a] = -c * mu * xa
+        A[i, a, 0] = c * mu * xa
+        B[i, a, 0] = -c * mu * xa
+        phi[base + a] = r[base + a] - mu * height * xa
+        for b in range(1, dim):
+            xb = (r[base + b] - u[base + b]) / length
+            shift_b = mu * u[base + b] / slip if slip > 0.0 else 0.0
+            same = 1.0 if a == b else 0.0
+            dp = mu * mu * c * xa * xb + mu * height / length * (same - xa * xb)
+            A[i, a, b] = dp + c * mu * xa * shift_b
+            B[i, a, b] = same - dp
+
+
+@kernel
+def fischer_burmeister(dim, i, r, u, mu, phi, A, B):
+    """Equations (3) of contact `i`, ``mu > 0``."""
+    base = dim * i
+    slip = 0.0
+    for a in range(1, dim):
+        slip += u[base + a] * u[base + a]
+    slip = math.sqrt(slip)
+    x0 = mu * r[base]
+    y0 = u[base] + mu * slip
+    # z = x o x + y o y, its spectral values and its root w
+    z0 = x0 * x0 + y0 * y0
+    length = 0.0
+    for a in range(1, dim):
+        xa = r[base + a]
+        ya = mu * u[base + a]
+        z0 += xa * xa + ya * ya
+        za = 2.0 * (x0 * xa + y0 * ya)
+        length += za * za
+    length = math.sqrt(length)
+    high = math.sqrt(z0 + length)
+    low = math.sqrt(max(0.0, z0 - length))
+    # keep the root a little inside the cone, so that it can be inverted
+    low = max(low, 1e-8 * high)
+    if high == 0.0:
+        for a in range(dim):
+            phi[base + a] = 0.0
+            A[i, a, a] = 0.3 if a == 0 else 0.3 * mu
+            B[i, a, a] = 0.3 * mu if a == 0 else 0.3
+        return
+    w0 = 0.5 * (high + low)
+    wd = 0.5 * (high - low)
+    phi[base] = x0 + y0 - w0
+    det = w0 * w0 - wd * wd
+    for a in range(dim):
+        za = 2.0 * (x0 * r[base + a] + y0 * mu * u[base + a]) / length if a > 0 and length > 0.0 else 0.0
+        wa = wd * za
+        if a > 0:
+            phi[base + a] = r[base + a] + mu * u[base + a] - wa
+        for b in range(dim):
+            # column b of L_w^-1 L_x and L_w^-1 L_y; L is the arrow matrix of its argument
+            column_x = x0 if b == 0 else r[base + b]
+            column_y = y0 if b == 0 else mu * u[base + b]
+            head_x = w0 * column_x
+            head_y = w0 * column_y
+            for k in range(1, dim):
+                zk = 2.0 * (x0 * r[base + k] + y0 * mu * u[base + k]) / length if length > 0.0 else 0.0
+                wk = wd * zk
+                vx = r[base + k] if b == 0 else (x0 if k == b else 0.0)
+                vy = mu * u[base + k] if b == 0 else (y0 if k == b else 0.0)
+                head_x -= wk * vx
+                head_y -= wk * vy
+            head_x /= det
+            head_y /= det
+            if a == 0:
+                mx = head_x
+                my = head_y
+            else:
+                vx = r[base + a] if b == 0 else (x0 if a == b else 0.0)
+                vy = mu * u[base + a] if b == 0 else (y0 if a == b else 0.0)
+                mx = (vx - wa * head_x) / w0
+                my = (vy - wa * head_y) / w0
+            same = 1.0 if a == b else 0.0
+            B[i, a, b] = (same - mx) * (mu if b == 0 else 1.0)
+            A[i, a, b] = (same - my) * (1.0 if b == 0 else mu)
+    if slip > 0.0:
+        # the shift: d ũ_N = d u_N + mu u_T . d u_T / |u_T|
+        for a in range(dim):
+            front = A[i, a, 0]
+            for b in range(1, dim):
+                A[i, a, b] += front * mu * u[base + b] / slip
+
+
+@kernel
+def equations(form, dim, r, u, mu, bilateral, phi, A, B):
+    """Fill `phi`, shape (n*dim,), and the blocks `A`, `B`, shape (n, dim, dim); returns ``|phi|``."""
     for i in range(mu.size):
-        base = dim * i
         for a in range(dim):
             for b in range(dim):
                 A[i, a, b] = 0.0
@@ -30,47 +202,16 @@ def alart_curnier(dim, r, u, mu, bilateral, phi, A, B):
         if bilateral[i]:
             for a in range(dim):
                 A[i, a, a] = 1.0
-                phi[base + a] = u[base + a]
-                total += u[base + a] * u[base + a]
-            continue
-        y = r[base] - u[base]
-        if not y > 0.0:
-            # open: r = 0
-            for a in range(dim):
-                B[i, a, a] = 1.0
-                phi[base + a] = r[base + a]
-                total += r[base + a] * r[base + a]
-            continue
-        A[i, 0, 0] = 1.0
-        phi[base] = u[base]
-        total += phi[base] * phi[base]
-        length = 0.0
-        for a in range(1, dim):
-            x = r[base + a] - u[base + a]
-            length += x * x
-        length = math.sqrt(length)
-        radius = mu[i] * y
-        if length <= radius:
-            # stick: u_T = 0
-            for a in range(1, dim):
-                A[i, a, a] = 1.0
-                phi[base + a] = u[base + a]
-                total += phi[base + a] * phi[base + a]
-            continue
-        # slip: r_T = radius x / |x|
-        ratio = radius / length
-        for a in range(1, dim):
-            xa = (r[base + a] - u[base + a]) / length
-            for b in range(1, dim):
-                xb = (r[base + b] - u[base + b]) / length
-                A[i, a, b] = -ratio * xa * xb
-                B[i, a, b] = ratio * xa * xb
-            A[i, a, a] += ratio
-            B[i, a, a] += 1.0 - ratio
-            A[i, a, 0] = mu[i] * xa
-            B[i, a, 0] = -mu[i] * xa
-            phi[base + a] = r[base + a] - radius * xa
-            total += phi[base + a] * phi[base + a]
+                phi[dim * i + a] = u[dim * i + a]
+        elif form == 1:
+            natural(dim, i, r, u, mu[i], phi, A, B)
+        elif form == 2 and mu[i] > 0.0:
+            fischer_burmeister(dim, i, r, u, mu[i], phi, A, B)
+        else:
+            alart_curnier(dim, i, r, u, mu[i], phi, A, B)
+    total = 0.0
+    for k in range(phi.size):
+        total += phi[k] * phi[k]
     return math.sqrt(total)
 
 
@@ -94,7 +235,7 @@ def assemble(indptr, data, diagonal, A, B, eps, slot, out):
 
 
 @kernel
-def line_search(dim, r, u, step, u_step, mu, bilateral, limit, phi, A, B, r_new, u_new):
+def line_search(form, dim, r, u, step, u_step, mu, bilateral, limit, phi, A, B, r_new, u_new):
     """Halve the Newton step until ``|phi|`` is below `limit`, at most 7 times; the best trial point is kept.
 
     Returns ``(t, |phi|)``; `r`, `u`, `phi`, `A`, `B` hold the new point.
@@ -106,7 +247,7 @@ def line_search(dim, r, u, step, u_step, mu, bilateral, limit, phi, A, B, r_new,
         for k in range(r.size):
             r_new[k] = r[k] + t * step[k]
             u_new[k] = u[k] + t * u_step[k]
-        value = alart_curnier(dim, r_new, u_new, mu, bilateral, phi, A, B)
+        value = equations(form, dim, r_new, u_new, mu, bilateral, phi, A, B)
         if value < best:
             best = value
             t_best = t
@@ -117,7 +258,7 @@ def line_search(dim, r, u, step, u_step, mu, bilateral, limit, phi, A, B, r_new,
         for k in range(r.size):
             r_new[k] = r[k] + t_best * step[k]
             u_new[k] = u[k] + t_best * u_step[k]
-        best = alart_curnier(dim, r_new, u_new, mu, bilateral, phi, A, B)
+        best = equations(form, dim, r_new, u_new, mu, bilateral, phi, A, B)
     for k in range(r.size):
         r[k] = r_new[k]
         u[k] = u_new[k]
@@ -158,35 +299,38 @@ def lu_solve(J, x):
 
 
 @kernel
-def newton_dense(dim, W, q, mu, bilateral, eps, centre, r, max_iter, stop, memory):
-    """Newton's iteration on the proximal problem ``u = W r + q + eps (r - centre)`` with dense elimination.
+def newton_dense(form, dim, W, q, mu, bilateral, eps, pull, centre, r, max_iter, stop, memory):
+    """Newton's iteration for ``u = W r + q + pull (r - centre)`` with ``W + eps I`` in the matrix, by dense
+    elimination.
 
-    `r` is modified in place. Returns ``(iterations, |phi|)``; ``|phi| > stop`` says that it gave up (steps
-    became tiny, a singular Jacobian, or `max_iter`).
+    ``pull = eps`` is a proximal step, ``pull = 0`` a regularised step on the problem itself. A step is
+    accepted when ``|phi|`` falls below the largest of the last `memory` values; ``memory = 0`` takes full
+    steps always. `r` is modified in place and ends at the best point met. Returns ``(iterations, |phi|)``;
+    ``|phi| > stop`` says that it gave up (steps became tiny, a singular matrix, or `max_iter`).
     """
     n = q.size
     u = np.empty(n)
     u_new = np.empty(n)
     r_new = np.empty(n)
+    r_best = r.copy()
     u_step = np.empty(n)
     step = np.empty(n)
     phi = np.empty(n)
     J = np.empty((n, n))
     A = np.empty((mu.size, dim, dim))
     B = np.empty((mu.size, dim, dim))
-    recent = np.full(memory, math.inf)
+    recent = np.empty(max(1, memory))
     for i in range(n):
-        total = q[i] + eps * (r[i] - centre[i])
+        total = q[i] + pull * (r[i] - centre[i])
         for j in range(n):
             total += W[i, j] * r[j]
         u[i] = total
-    value = alart_curnier(dim, r, u, mu, bilateral, phi, A, B)
-    for k in range(memory):
-        recent[k] = value
+    value = equations(form, dim, r, u, mu, bilateral, phi, A, B)
+    best = value
+    recent[:] = value
     bad = 0
-    for iteration in range(max_iter):
-        if value <= stop:
-            return iteration, value
+    done = 0
+    while done < max_iter and best > stop:
         for i in range(mu.size):
             for a in range(dim):
                 row = dim * i + a
@@ -198,19 +342,31 @@ def newton_dense(dim, W, q, mu, bilateral, eps, centre, r, max_iter, stop, memor
                 for b in range(dim):
                     J[row, dim * i + b] += eps * A[i, a, b] + B[i, a, b]
                 step[row] = -phi[row]
+        done += 1
         if not lu_solve(J, step):
-            return iteration + 1, math.inf
+            break
         for i in range(n):
-            total = eps * step[i]
+            total = pull * step[i]
             for j in range(n):
                 total += W[i, j] * step[j]
             u_step[i] = total
-        limit = 0.0
-        for k in range(memory):
-            limit = max(limit, recent[k])
-        t, value = line_search(dim, r, u, step, u_step, mu, bilateral, limit, phi, A, B, r_new, u_new)
-        recent[iteration % memory] = value
+        limit = math.inf
+        if memory > 0:
+            limit = 0.0
+            for k in range(memory):
+                limit = max(limit, recent[k])
+        t, value = line_search(form, dim, r, u, step, u_step, mu, bilateral, limit, phi, A, B, r_new, u_new)
+        if not value < math.inf:
+            break
+        if memory > 0:
+            recent[done % memory] = value
+        if value < best:
+            best = value
+            for k in range(n):
+                r_best[k] = r[k]
         bad = bad + 1 if t < 0.1 else max(0, bad - 1)
-        if bad >= 4 or not value < math.inf:
-            return iteration + 1, value
-    return max_iter, value
+        if bad >= 4 and pull > 0.0:
+            break
+    for k in range(n):
+        r[k] = r_best[k]
+    return done, best

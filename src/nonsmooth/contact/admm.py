@@ -79,8 +79,13 @@ def admm(problem, r, run, max_iter=None, rho=None, patience=math.inf):
     size = float(np.linalg.norm(q))
     best_r, best = r.copy(), run.measure(r)
     z = r / s
-    shifted = s * problem.velocity(r)
-    y = -shifted if np.any(r) else np.zeros(q.size)
+    y = np.zeros(q.size)
+    if np.any(r):
+        u = problem.velocity(r).reshape(-1, dim)
+        y = -s * u.ravel()
+        y[::dim] -= np.where(
+            bilateral, 0.0, s[::dim] * mu * np.sqrt(np.einsum("ij,ij->i", u[:, 1:], u[:, 1:]))
+        )
     rho = 1.0 if rho is None else rho
     solve = factor(rho)
     rhs = np.empty(q.size)

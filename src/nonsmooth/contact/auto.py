@@ -2,8 +2,9 @@
 
 1. NSGS as long as its measured rate promises to be cheaper than Newton's method.
 2. Proximal Newton from there: superlinear, made for redundant contacts.
-3. If that stalls, ADMM from the best impulses, then proximal Newton again with small proximal terms,
-   repeated while it helps.
+3. If that stalls: ADMM from rest, longer in every round, then proximal Newton from its result. Hard problems
+   are non-monotone and the basin of Newton's method decides; a fresh start helps more than insisting on the
+   best impulses so far.
 
 What was done is written to `run.stages`.
 """
@@ -12,35 +13,61 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from nonsmooth.contact.admm import admm
 from nonsmooth.contact.newton import newton
 from nonsmooth.contact.nsgs import nsgs
 
-#: One Newton iteration costs about this many sweeps, and a solve needs about ten of them.
-SWEEPS_WORTH_NEWTON = 1000
+#: Sweeps of NSGS, per block in a row of W, that cost about as much as solving by Newton's method.
+SWEEPS_WORTH_NEWTON = 40
+#: Iterations of ADMM before each further attempt with Newton's method.
+ROUNDS = (1000, 3000, 10_000)
 
 
 def auto(problem, r, run):
     """Solve by stages; returns ``(r, residual, iterations)``."""
-    limit = math.inf if run.max_iter is None else run.max_iter
+    work = _Stages(problem, r, run)
     if problem.matrix_free:
-        r, best, count = admm(problem, r, run)
-        run.stages.append(f"admm {count} without W")
-        return r, best, count
-    r, best, total = nsgs(problem, r, run, max_iter=int(min(limit, 5000)), budget=SWEEPS_WORTH_NEWTON)
-    run.stages.append(f"nsgs {total}")
-    stages = (
-        ("newton", lambda x, left: newton(problem, x, run, max_iter=int(min(left, 400)))),
-        ("admm", lambda x, left: admm(problem, x, run, max_iter=int(min(left, 3000)))),
-        ("newton", lambda x, left: newton(problem, x, run, max_iter=int(min(left, 3000)), eps=1e-4)),
-        ("nsgs", lambda x, left: nsgs(problem, x, run, max_iter=int(min(left, 2000)))),
-    )
-    for name, stage in stages:
-        if best <= run.tol or total >= limit or run.expired():
+        work.stage("admm without W", admm, r, 20_000)
+        return work.r, work.best, work.total
+    if run.swept:
+        work.total = run.swept
+        run.stages.append(f"nsgs {run.swept}")
+        work.stage("newton", newton, r, 300, eps=1e-4)
+    fullness = problem.blocks.indices.size / problem.n_contacts
+    if work.going():
+        work.stage("nsgs", nsgs, r, 5000, budget=SWEEPS_WORTH_NEWTON * fullness)
+    if work.going():
+        work.stage("newton", newton, work.r, 300, eps=1e-4)
+    for count in ROUNDS:
+        if not work.going():
             break
-        new, residual, count = stage(r, limit - total)
-        total += count
-        run.stages.append(f"{name} {count}")
-        if residual < best:
-            r, best = new, residual
-    return r, best, total
+        start = work.stage("admm", admm, np.zeros(problem.q.size), count)
+        if work.going():
+            work.stage("newton", newton, start, 3000)
+    return work.r, work.best, work.total
+
+
+class _Stages:
+    """The best impulses so far and the iterations spent."""
+
+    def __init__(self, problem, r, run):
+        self.problem, self.run, self.r = problem, run, r
+        self.best = run.measure(r)
+        self.total = 0
+
+    def going(self) -> bool:
+        limit = math.inf if self.run.max_iter is None else self.run.max_iter
+        return self.best > self.run.tol and self.total < limit and not self.run.expired()
+
+    def stage(self, name, method, start, max_iter, **options):
+        """Run one method from `start`, keep its impulses if they are the best; returns them anyway."""
+        if self.run.max_iter is not None:
+            max_iter = min(max_iter, self.run.max_iter - self.total)
+        r, residual, count = method(self.problem, start, self.run, max_iter=max_iter, **options)
+        self.total += count
+        self.run.stages.append(f"{name} {count}")
+        if residual < self.best:
+            self.r, self.best = r, residual
+        return r

@@ -23,7 +23,15 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
-from nonsmooth._core.nonsmooth_newton import alart_curnier, assemble, line_search, newton_dense
+from nonsmooth._core.nonsmooth_newton import (
+    ALART_CURNIER,
+    FISCHER_BURMEISTER,
+    NATURAL,
+    assemble,
+    equations,
+    line_search,
+    newton_dense,
+)
 from nonsmooth._core.nsgs import multiply
 from nonsmooth.contact.residual import project
 
@@ -31,6 +39,17 @@ from nonsmooth.contact.residual import project
 DENSE_ROWS = 72
 #: Accept the best of this many previous values of the merit function (non-monotone line search).
 MEMORY = 4
+#: Variants of the regularised step: equations, regularisation, memory of the line search (0: full steps).
+POLISH = (
+    (ALART_CURNIER, 1e-6, 0),
+    (ALART_CURNIER, 1e-4, 0),
+    (NATURAL, 1e-6, 0),
+    (ALART_CURNIER, 1e-6, 1),
+    (NATURAL, 1e-6, 10),
+    (ALART_CURNIER, 1e-5, 1),
+    (FISCHER_BURMEISTER, 1e-6, 5),
+    (ALART_CURNIER, 1e-7, 5),
+)
 
 
 class Scaled(NamedTuple):
@@ -87,38 +106,119 @@ def _pattern(problem) -> _Pattern:
     return cached
 
 
-def _newton_sparse(problem, w, q, mu, bilateral, eps, centre, r, max_iter, stop):
+def _newton_sparse(problem, w, form, q, eps, pull, centre, r, max_iter, stop, memory):
     """The iteration of `newton_dense` with a sparse factorisation; same arguments and results."""
-    dim, n = problem.dim, q.size
+    dim, n, mu, bilateral = problem.dim, q.size, problem.mu, problem.bilateral
     pattern = _pattern(problem)
     u, u_step, r_new, u_new, phi = (np.empty(n) for _ in range(5))
     A, B = np.empty((mu.size, dim, dim)), np.empty((mu.size, dim, dim))
     J = sp.csc_matrix((np.empty(w.data.size), pattern.indices, pattern.indptr), shape=(n, n))
     multiply(w.indptr, w.indices, w.data, r, u)
-    u += q + eps * (r - centre)
-    value = alart_curnier(dim, r, u, mu, bilateral, phi, A, B)
-    recent = [value] * MEMORY
-    bad = 0
-    for iteration in range(max_iter):
-        if value <= stop:
-            return iteration, value
+    u += q + pull * (r - centre)
+    value = equations(form, dim, r, u, mu, bilateral, phi, A, B)
+    recent = [value] * max(1, memory)
+    best, r_best, bad, done = value, r.copy(), 0, 0
+    while done < max_iter and best > stop:
         assemble(w.indptr, w.data, w.diagonal, A, B, eps, pattern.slot, J.data)
+        done += 1
         try:
             step = -spl.splu(J).solve(phi)
         except RuntimeError:  # exactly singular
-            return iteration + 1, np.inf
+            break
         multiply(w.indptr, w.indices, w.data, step, u_step)
-        u_step += eps * step
-        t, value = line_search(dim, r, u, step, u_step, mu, bilateral, max(recent), phi, A, B, r_new, u_new)
-        recent[iteration % MEMORY] = value
+        u_step += pull * step
+        limit = max(recent) if memory else np.inf
+        t, value = line_search(form, dim, r, u, step, u_step, mu, bilateral, limit, phi, A, B, r_new, u_new)
+        if not value < np.inf:
+            break
+        if memory:
+            recent[done % memory] = value
+        if value < best:
+            best = value
+            r_best[:] = r
         bad = bad + 1 if t < 0.1 else max(0, bad - 1)
-        if bad >= 4 or not value < np.inf:
-            return iteration + 1, value
-    return max_iter, value
+        if bad >= 4 and pull > 0.0:
+            break
+    r[:] = r_best
+    return done, best
 
 
-def newton(problem, r, run, max_iter=None, eps=1e-3, eps_min=1e-10, patience=40):
-    """Improve the impulses `r` by proximal Newton steps (1).
+class _Iteration:
+    """Newton iterations on one problem in scaled variables, and the best impulses they met."""
+
+    def __init__(self, problem, r, run, limit):
+        self.problem, self.run, self.left = problem, run, limit
+        self.w = scale(problem)
+        self.s = np.repeat(self.w.s, problem.dim)
+        self.q = self.s * problem.q
+        self.size = float(np.linalg.norm(self.q))
+        self.best_r, self.best = r.copy(), run.measure(r)
+        self.done = 0
+
+    def finished(self) -> bool:
+        return self.best <= self.run.tol or self.done >= self.left or self.run.expired()
+
+    def newton(self, form, eps, pull, centre, max_iter, stop, memory):
+        """One run of Newton's method from `centre`; returns ``(x, iterations, |phi|)``."""
+        p, x = self.problem, centre.copy()
+        max_iter = min(max_iter, self.left - self.done)
+        if self.w.dense is not None:
+            args = (form, p.dim, self.w.dense, self.q, p.mu, p.bilateral, eps, pull, centre, x, max_iter)
+            count, value = newton_dense(*args, stop, memory)
+        else:
+            args = (p, self.w, form, self.q, eps, pull, centre, x, max_iter)
+            count, value = _newton_sparse(*args, stop, memory)
+        self.done += max(1, count)
+        return x, count, value
+
+    def offer(self, x):
+        """Project `x` onto the cones and keep it if it is the best so far; returns
+        ``(projected x, improved)``."""
+        if not np.all(np.isfinite(x)):
+            return None, False
+        p = self.problem
+        trial = self.s * project(x.reshape(-1, p.dim), p.mu, p.bilateral).ravel()
+        residual = self.run.measure(trial)
+        improved = residual < self.best
+        if improved:
+            self.best_r, self.best = trial, residual
+        return trial / self.s, improved
+
+    def proximal(self, eps, eps_min, patience):
+        """Proximal steps (1) until solved or `patience` of them in a row brought nothing."""
+        centre = self.best_r / self.s
+        waiting = 0
+        while not self.finished() and waiting < patience:
+            stop = max(1e-13, 1e-3 * self.best) * self.size
+            x, count, value = self.newton(ALART_CURNIER, eps, eps, centre, 30, stop, MEMORY)
+            solved = value <= stop
+            x, improved = self.offer(x)
+            waiting = 0 if improved else waiting + 1
+            if x is not None and (improved or solved):
+                centre = x
+            if solved:
+                fast = 0.1 if count <= 4 else 0.3 if count < 10 else 0.6 if count < 20 else 1.0
+                eps = max(eps_min, fast * eps)
+            else:
+                eps = min(1.0, 4.0 * eps)
+
+    def polish(self) -> bool:
+        """Regularised steps on the problem itself, in several variants; returns whether one of them
+        helped."""
+        for form, eps, memory in POLISH:
+            if self.finished():
+                return False
+            before = self.best
+            stop = 0.1 * self.run.tol * self.size
+            x, _, _ = self.newton(form, eps, 0.0, self.best_r / self.s, 60, stop, memory)
+            self.offer(x)
+            if self.best < 0.7 * before:
+                return True
+        return False
+
+
+def newton(problem, r, run, max_iter=None, eps=1e-3, eps_min=1e-10, patience=25):
+    """Improve the impulses `r` by proximal Newton steps (1) and regularised Newton steps in turn.
 
     Parameters
     ----------
@@ -132,7 +232,7 @@ def newton(problem, r, run, max_iter=None, eps=1e-3, eps_min=1e-10, patience=40)
     eps, eps_min : float
         First and smallest proximal term, relative to the mean diagonal of W.
     patience : int
-        Give up after this many outer steps without a better residual.
+        Proximal steps in a row without a better residual before the other kind of step is tried.
 
     Returns
     -------
@@ -142,41 +242,9 @@ def newton(problem, r, run, max_iter=None, eps=1e-3, eps_min=1e-10, patience=40)
     iterations : int
         Newton iterations done.
     """
-    limit = run.limit(2000) if max_iter is None else max_iter
-    w = scale(problem)
-    s = np.repeat(w.s, problem.dim)
-    q = s * problem.q
-    size = float(np.linalg.norm(q))
-    mu, bilateral = problem.mu, problem.bilateral
-    best_r, best = r.copy(), run.measure(r)
-    centre = r / s
-    done = waiting = 0
-    while best > run.tol and done < limit and waiting < patience and not run.expired():
-        x = centre.copy()
-        stop = max(1e-13, 1e-3 * best) * size
-        inner = min(30, limit - done)
-        if w.dense is not None:
-            count, value = newton_dense(
-                problem.dim, w.dense, q, mu, bilateral, eps, centre, x, inner, stop, MEMORY
-            )
-        else:
-            count, value = _newton_sparse(problem, w, q, mu, bilateral, eps, centre, x, inner, stop)
-        done += max(1, count)
-        waiting += 1
-        solved = value <= stop
-        if np.all(np.isfinite(x)):
-            trial = s * project(x.reshape(-1, problem.dim), mu, bilateral).ravel()
-            residual = run.measure(trial)
-            if residual < best:
-                best_r, best = trial, residual
-                centre = trial / s
-                waiting = 0
-            elif solved:
-                centre = trial / s
-        if solved:
-            eps = max(
-                eps_min, eps * (0.1 if count <= 4 else 0.3 if count < 10 else 0.6 if count < 20 else 1.0)
-            )
-        else:
-            eps = min(1.0, 4.0 * eps)
-    return best_r, best, done
+    work = _Iteration(problem, r, run, run.limit(3000) if max_iter is None else max_iter)
+    going = True
+    while going and not work.finished():
+        work.proximal(eps, eps_min, patience)
+        going = not work.finished() and work.polish()
+    return work.best_r, work.best, work.done

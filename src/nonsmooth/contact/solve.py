@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from nonsmooth._core.direct import solve_direct
 from nonsmooth.contact.admm import admm
 from nonsmooth.contact.auto import auto
 from nonsmooth.contact.first_order import apgd, pjor
@@ -24,6 +25,11 @@ from nonsmooth.errors import InputError, RangeError
 
 #: Impulses of a successful result leave their cones by at most this much, relative to the largest impulse.
 CONE_TOL = 1e-12
+#: Problems of up to this many contacts are first tried in one compiled call, with at most this many sweeps,
+#: given up when more than `DIRECT_PATIENCE` further sweeps are to be expected.
+DIRECT_CONTACTS = 100
+DIRECT_SWEEPS = 1000
+DIRECT_PATIENCE = 400
 
 
 class ContactResult:
@@ -114,6 +120,14 @@ def solve_contact(
         ``success=False`` with the best impulses met and the reason if the tolerance was not reached. Failure
         is never silent and never an exception.
     """
+    if method == "auto" and type(tol) is float and tol > 0.0 and max_iter is guess is None:
+        if time_limit is not None:
+            _check_limits(tol, max_iter, time_limit)
+        direct = _directly(problem, tol)
+        if type(direct) is ContactResult:
+            return direct
+    else:
+        direct = None
     if not isinstance(problem, ContactProblem):
         raise InputError(f"solve_contact: problem is a {type(problem).__name__}; give a ContactProblem.")
     function, name = _method(method)
@@ -130,6 +144,8 @@ def solve_contact(
         )
     start = _start(problem, guess)
     run = Run(problem, tol, max_iter, time_limit)
+    if direct is not None and np.all(np.isfinite(direct[1])):
+        run.swept, start = direct
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         r, _, iterations = function(problem, start, run)
         r = np.asarray(r, dtype=float)
@@ -145,6 +161,41 @@ def solve_contact(
     return ContactResult(
         r, u, verdict.scaled, verdict.unit, verdict.cone, int(iterations), name, success, message
     )
+
+
+def _directly(problem, tol):
+    """A small problem in one compiled call: its result, or the impulses reached, or None if it is not
+    small."""
+    if type(problem) is not ContactProblem:
+        return None
+    packed = problem.__dict__.get("_packed")
+    if packed is None:
+        packed = problem.__dict__["_packed"] = _pack(problem)
+    if not packed:
+        return None
+    numbers, places, n, rows = packed
+    out = np.empty(2 * rows + 3)
+    count = solve_direct(numbers, places, problem.dim, n, tol, DIRECT_SWEEPS, DIRECT_PATIENCE, out)
+    scaled, unit, cone = out[2 * rows :].tolist()
+    r = out[:rows]
+    if scaled <= tol and unit <= tol and cone <= CONE_TOL:
+        return ContactResult(
+            r, out[rows : 2 * rows], scaled, unit, cone, count, "auto: nsgs", True, "converged"
+        )
+    return count, r
+
+
+def _pack(problem):
+    """Flat copies of the data of a small problem for `solve_direct`; an empty tuple if it is large or at
+    rest."""
+    n = problem.n_contacts
+    if n == 0 or n > DIRECT_CONTACTS or problem.q_norm == 0.0 or problem.matrix_free:
+        return ()
+    b = problem.blocks
+    flags = problem.bilateral.astype(float)
+    numbers = np.concatenate([b.data.ravel(), problem.q, problem.mu, problem.rho, flags, [problem.q_norm]])
+    places = np.concatenate([b.indptr, b.indices, b.diagonal])
+    return numbers, places, n, problem.q.size
 
 
 def _method(method):
