@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from nonsmooth import problems
+from nonsmooth.problems.woodpecker import data
 
 sys.path.insert(0, str(Path(__file__).parent))
 import naive_woodpecker
@@ -148,3 +149,14 @@ def test_woodpecker_converges_to_the_reference():
         errors.append(np.mean([problem.reference.deviation(r.t, r.q, r.u)["max_q"] for r in runs]))
     assert abs(order(steps, errors) - 1.0) < 0.3
     assert errors[-1] < 2e-4
+
+
+def test_woodpecker_settles_on_the_periodic_orbit():
+    orbit = data()["periodic_orbit"]
+    problem = problems.woodpecker(start="consistent")
+    result = problem.simulate((0.0, 8.0), dt=5e-6, every=50, audit=False)
+    sticks = np.array([e.t for e in result.events if (e.kind, e.name) == ("stick", "lower sleeve friction")])
+    heights = np.interp(sticks, result.t, result.q[0])
+    # mean over the last twenty cycles: the orbit attracts slowly and alternately (multiplier -0.84)
+    assert (sticks[-1] - sticks[-21]) / 20 == pytest.approx(orbit["period"], abs=4e-5)
+    assert (heights[-1] - heights[-21]) / 20 == pytest.approx(orbit["drop_per_period"], rel=1e-3)

@@ -87,19 +87,17 @@ class Turn:
         """Hodograph parameter w at time t (0 <= t < t_stop): bisection, then Newton to full accuracy."""
         t = np.asarray(t, dtype=np.float64)
         upper = np.full(t.shape, self.w_0)
-        lower = upper - 1.0
-        for _ in range(600):
-            short = self.time(lower) < t
-            if not short.any():
-                break
-            lower = np.where(short, lower - 1.0, lower)
-        for _ in range(50):
+        lower, reach = upper - 1.0, 1.0
+        while reach < 500.0 and np.any(self.time(lower) < t):
+            reach *= 2.0
+            lower = np.where(self.time(lower) < t, self.w_0 - reach, lower)
+        for _ in range(60):
             middle = 0.5 * (lower + upper)
             late = self.time(middle) > t
             lower, upper = np.where(late, middle, lower), np.where(late, upper, middle)
         w = 0.5 * (lower + upper)
-        for _ in range(3):
-            w = w + (self.time(w) - t) * self.strength / self.speed(w)
+        for _ in range(2):
+            w = np.clip(w + (self.time(w) - t) * self.strength / self.speed(w), lower, upper)
         return w
 
     def speed(self, w: ArrayLike) -> Array:
