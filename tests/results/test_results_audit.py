@@ -164,6 +164,47 @@ def test_energy_gain_is_reported_with_its_law():
     assert gained > 5
 
 
+def test_answer_to_a_force_is_no_energy_gain():
+    """Close to rest a pressed contact that is about to separate does positive work of order dt: not an impact."""
+    system = ball(e=0.5)
+    columns, totals = moreau(system, 2.0, [1.0], [0.0], 1000)
+    work = 0.5 * (columns["u"][0, 1:] + columns["u"][0, :-1]) * columns["P_N"][0, 1:]
+    T = columns["u"][0, :-1] ** 2
+    k = 1 + int(np.argmax(np.where(work > 1e-12, work / (T + 1e-300), 0.0)))
+    assert work[k - 1] / T[k - 1] > 1e-3  # it does occur in this run
+    assert audit_moreau(system, columns, totals).energy_gains["count"] == 0
+    totals |= {"energy_gain_count": 3, "energy_gain_t": columns["t"][k], "energy_gain_worst": 0.2}
+    audit = audit_moreau(system, columns, totals)
+    assert audit.energy_gains == {"count": 0, "candidates": 3}
+    assert any("only answers a force" in note for note in audit.notes)
+
+
+def test_friction_with_newton_restitution_gains_energy_under_gravity():
+    """Kane's paradox on random rods with friction, e_N > 0 and e_T = 0, with a force of ordinary size acting."""
+    rng = np.random.default_rng(8)
+    laws = law_table([(0, 0, 1, -1, 0.0, 0.9, "tip"), (3, 1, 1, 0, 0.6, 0.0, "tip friction")], 2)
+    gained = 0
+    for _ in range(300):
+        A = rng.normal(size=(2, 2))
+        mass = A @ A.T + 0.05 * np.eye(2)
+        model = Standin(
+            mass,
+            lambda t, q, u: [-9.81, 0.0],
+            laws,
+            gaps=lambda t, q: q[0] - 0.1,
+            directions=lambda t, q: (np.eye(2), np.zeros(2)),
+        )
+        columns, totals = moreau(model, 1e-9, [0.0, 0.0], [-1.0, 3.0 * rng.normal()], 1)
+        T = 0.5 * np.einsum("ik,ij,jk->k", columns["u"], model.M, columns["u"])
+        audit = audit_moreau(model, columns, totals)
+        if T[1] / T[0] - 1.0 > 1e-6:
+            gained += 1
+            assert audit.energy_gains["worst"] == pytest.approx(T[1] / T[0] - 1.0, rel=1e-2)
+        elif T[1] / T[0] - 1.0 < -1e-6:
+            assert audit.energy_gains["count"] == 0
+    assert gained >= 3
+
+
 def test_thinned_output_is_audited_through_samples():
     system = ball()
     columns, totals = moreau(system, 2.0, [1.0], [0.0], 1000)
