@@ -21,6 +21,7 @@ _PUBLIC = {
     "Joint": "model.elements",
     "NonholonomicConstraint": "model.elements",
     "Moreau": "schemes.moreau",
+    "ExtrapolatedMoreau": "schemes.extrapolation",
     "Exact": "contact.solvers",
     "PSOR": "contact.solvers",
     "PJOR": "contact.solvers",
@@ -63,5 +64,6 @@ if TYPE_CHECKING:
     from nonsmooth.model.system import MechanicalSystem
     from nonsmooth.results.events import Event
     from nonsmooth.results.result import Result
+    from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
     from nonsmooth.schemes.moreau import Moreau
     from nonsmooth.simulate import METHODS, simulate

@@ -24,11 +24,12 @@ from nonsmooth.results.audit import audit_moreau
 from nonsmooth.results.result import Result
 from nonsmooth.schemes.base import Plan
 from nonsmooth.schemes.driver import Driver
+from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
 from nonsmooth.schemes.incidents import event_table
 from nonsmooth.schemes.moreau import Moreau
 
 #: Schemes by name. A value is a class of options; an instance of it is accepted as `method`, too.
-METHODS: dict[str, Any] = {"moreau": Moreau}
+METHODS: dict[str, Any] = {"moreau": Moreau, "extrapolated-moreau": ExtrapolatedMoreau}
 
 MEMORY_LIMIT = 4 * 2**30  # bytes of output kept in memory; longer runs are streamed to a file
 STREAM_ROWS = 16384
@@ -117,53 +118,52 @@ def simulate(
     _choice("on_energy_gain", on_energy_gain, ("warn", "raise", "ignore"))
     if system.kinematics is None and q.shape != u.shape:
         raise ShapeError(f"`q0` has shape {q.shape} and `u0` has shape {u.shape}: they must agree.")
-    if int(every) != every or every < 1:
-        raise RangeError(f"`every` is {every!r}: a positive whole number is wanted.")
+    every = _whole("every", every)
+    if max_steps is not None:
+        max_steps = _whole("max_steps", max_steps)
+    if time_limit is not None and not (isinstance(time_limit, int | float) and time_limit > 0):
+        raise RangeError(f"`time_limit` is {time_limit!r}: a positive number of seconds is wanted.")
     scheme = _scheme(method, dt, options)
     segments = _segments(t_0, t_1, breakpoints, scheme)
     instants = _instants(t_eval, t_0, t_1)
-    if getattr(system, "running", False):
-        raise IntegrationError("re-entrant: a function of this system called simulate() on the same system.")
-
-    system.running = True
-    try:
+    with system.running():
         model = system.bind(t_0, q, u)
         check_functions(model, t_0, q, u)
         check_mass(model, t_0, q)
         check_normals(model, t_0, q)
         q, u = consistent_start(model, t_0, q, u, project, resolve)
         return _run(
-            model, scheme, segments, q, u, instants, int(every), on_failure, on_energy_gain, output, overwrite, progress,
+            model, scheme, t_0, segments, q, u, instants, every, on_failure, on_energy_gain, output, overwrite, progress,
             max_steps, time_limit, audit, problem_name or system.name, coordinate_names,
         )  # fmt: skip
-    finally:
-        system.running = False
 
 
 def _run(
-    model, scheme, segments, q, u, instants, every, on_failure, on_energy_gain, output, overwrite, progress, max_steps,
+    model, scheme, t_0, segments, q, u, instants, every, on_failure, on_energy_gain, output, overwrite, progress, max_steps,
     time_limit, audit, problem_name, coordinate_names,
 ):  # fmt: skip
-    t_0, laws = segments[0][0] if segments else 0.0, model.laws
+    laws = model.laws
     steps = scheme.estimate_steps(segments) if segments else 0
-    columns = instants.size if instants is not None else steps // every + 2
+    adaptive = steps is None
+    columns = instants.size if instants is not None else STREAM_ROWS if adaptive else steps // every + 2
     bytes_per_column = 8 * (6 + model.n_q + model.n_u + laws.n_rows) + laws.n_laws
     if output is None and columns * bytes_per_column > MEMORY_LIMIT:
         raise InputError(
             f"{columns} columns of output would take {columns * bytes_per_column / 2**30:.1f} GiB of memory: store every k-th "
             "step (every=k), give t_eval, or stream to a file (output=path)."
         )
-    later = np.zeros(0) if instants is None else instants[instants > t_0]
+    # the last entry is never reached: the loop stores what is asked for and nothing else
+    later = np.zeros(0) if instants is None else np.append(instants[instants > t_0], math.inf)
     plan = Plan(
         segments=segments,
         t_eval=later,
-        every=every if instants is None or later.size else 2**62,
-        capacity=max(columns if output is None else min(columns, STREAM_ROWS), 1),
+        every=every,
+        capacity=max(columns + 1 if output is None else min(columns, STREAM_ROWS), 4),
         accept=on_failure == "accept",
-        keep_begin=instants is None and every > 1,
+        keep_begin=instants is None and every > 1 and not adaptive,
     )
     if output is not None and instants is not None:
-        plan.capacity = max(columns, 1)
+        plan.capacity = columns + 1  # one row to spare: a full buffer stops the loop
     origin = {
         "method": scheme.name, "method_options": scheme.options(), "problem_name": problem_name, "params": model.params,
         "law_names": laws.name, "coordinate_names": tuple(coordinate_names),
@@ -214,17 +214,25 @@ def _finish(
     totals = run.totals()
     begin = {name: columns.pop(name) for name in ("q_B", "u_B") if name in columns}
     P_J = columns.pop("P_J")
-    counters = {"nsteps": run.steps, "nbase": run.steps, "nfev": run.steps, "nrejected": run.rejected}
+    counters = {
+        "nsteps": run.steps,
+        "nbase": run.base_steps,
+        "nfev": run.base_steps,
+        "nrejected": run.rejected,
+    }
     extra = {"P_J": P_J} if laws.n_J and writer is None else {}
     result = Result(
         **columns, events=events, status=status, message=message, extra=extra, **counters, **origin
     )
     if audit:
         samples = _samples(columns, begin) if begin else None
-        step_ends = plan.t_eval.size == 0 and plan.every == 1
+        step_ends = scheme.name == "moreau" and plan.t_eval.size == 0 and plan.every == 1
         result.audit = audit_moreau(
             model, result, totals, samples=samples, max_checked=200 if step_ends else 0
         )
+        clipped = _clipped(scheme, plan.segments)
+        if clipped:
+            result.audit.notes.append(clipped)
         if model.callbacks:
             result.audit.notes.append("run as Python callbacks: " + ", ".join(model.callbacks))
     if totals["unconverged"]:
@@ -266,12 +274,47 @@ def _samples(columns, begin):
     }  # fmt: skip
 
 
+def _clipped(scheme, segments):
+    """A step longer than a segment is shortened to it: worth a word."""
+    dt = getattr(scheme, "dt", None)
+    if dt is None or not segments:
+        return None
+    a, b = max(segments, key=lambda segment: segment[1] - segment[0])
+    if dt <= (b - a) * (1 + 1e-9):
+        return None
+    return (
+        f"dt = {dt:g} is longer than the span (or every part of it between breakpoints): steps were shortened"
+    )
+
+
 # -- arguments ---------------------------------------------------------------------------------------------------------
 
 
 def _choice(name, value, allowed):
     if value not in allowed:
         raise InputError(f"`{name}` is {value!r}: one of {', '.join(map(repr, allowed))} is wanted.")
+
+
+def _whole(name, value) -> int:
+    """A positive whole number."""
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        number = 0
+    if number < 1 or number != value:
+        raise RangeError(f"`{name}` is {value!r}: a positive whole number is wanted.")
+    return number
+
+
+def _vector(name, values) -> np.ndarray:
+    """Instants as float64 vector."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as exc:
+        raise InputError(f"`{name}` is {values!r}: an array of instants is wanted.") from exc
+    if not np.all(np.isfinite(array)):
+        raise NonFiniteError(f"`{name}` contains NaN or infinite instants.")
+    return array
 
 
 def _span(t_span) -> tuple[float, float]:
@@ -292,7 +335,7 @@ def _span(t_span) -> tuple[float, float]:
 
 def _scheme(method, dt, options):
     if method is None:
-        method = "moreau" if dt is not None or "extrapolated-moreau" not in METHODS else "extrapolated-moreau"
+        method = "moreau" if dt is not None else "extrapolated-moreau"
     if isinstance(method, str):
         if method not in METHODS:
             raise InputError(f"`method` is {method!r}: one of {', '.join(METHODS)} is wanted.")
@@ -316,9 +359,7 @@ def _segments(t_0, t_1, breakpoints, scheme):
     if t_1 == t_0:
         return []
     points = []
-    for value in np.atleast_1d(np.asarray(breakpoints, dtype=np.float64)):
-        if not math.isfinite(value):
-            raise NonFiniteError(f"`breakpoints` contains {value}: instants must be finite.")
+    for value in np.ravel(_vector("breakpoints", breakpoints)):
         if t_0 < value < t_1:
             points.append(float(value))
     ends = [t_0, *sorted(set(points)), t_1]
@@ -335,11 +376,9 @@ def _segments(t_0, t_1, breakpoints, scheme):
 def _instants(t_eval, t_0, t_1):
     if t_eval is None:
         return None
-    instants = np.asarray(t_eval, dtype=np.float64)
+    instants = _vector("t_eval", t_eval)
     if instants.ndim != 1:
         raise ShapeError(f"`t_eval` has shape {instants.shape}: a vector of instants is wanted.")
-    if not np.all(np.isfinite(instants)):
-        raise NonFiniteError("`t_eval` contains NaN or infinite instants.")
     if instants.size and (instants.min() < t_0 or instants.max() > t_1):
         raise RangeError(f"`t_eval` reaches outside `t_span` = ({t_0:g}, {t_1:g}).")
     if np.any(np.diff(instants) <= 0):

@@ -4,9 +4,11 @@ The complex step  df/dx_j = Im f(x + i h e_j) / h  is exact to rounding for anal
 that takes absolute values or norms. It is therefore used only where the function compiles for complex input *and* its
 derivatives agree with differences at the start and at two points nearby. Otherwise
 
-    D(h) = (f(x + h) - f(x - h)) / 2h,     df/dx = (4 D(h/2) - D(h)) / 3,     h = 1e-3 x scale of x,
+    D(h) = (f(x + h) - f(x - h)) / 2h,     df/dx = (4 D(h/2) - D(h)) / 3,     h = s x scale of x.
 
-accurate to about 1e-11 of the function's size for smooth functions. Which one was used is kept by name for the audit.
+The factor s is 1e-3, accurate to about 1e-11 of the function's size, unless the function changes on a much shorter scale
+than its argument (a wall that shakes at high frequency): then the s between 1e-3 and 1e-7 is taken at which two
+successive values of s agree best. Which source was used is kept by name for the audit.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ from nonsmooth._core.jit import JIT_ENABLED, MATRIX, VECTOR, static_array, user_
 from nonsmooth.model.functions import UserFunction
 
 COMPLEX_STEP = 1e-40
-RELATIVE_STEP = 1e-3
+FACTORS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 AGREEMENT = 1e-6
+EPS = np.finfo(np.float64).eps
 
 
 class Differentiator:
@@ -33,52 +36,80 @@ class Differentiator:
         self.t0, self.q0, self.u0, self.p = float(t0), np.array(q0, float), np.array(u0, float), p
         self.keep: list[np.ndarray] = []  # scratch arrays that compiled code points into
         self.sources: dict[str, str] = {}
-        self.scale_q = _scales(self.q0)
-        self.scale_u = _scales(self.u0)
-        self.scale_t = max(abs(self.t0), 1.0)
+        self.scales = {"q": np.zeros(self.q0.size), "u": np.zeros(self.u0.size), "t": np.zeros(1)}
+        self.keep.extend(self.scales.values())
+        self.rescale(t0, q0, u0)
+
+    def rescale(self, t0, q0, u0):
+        """Take the size of the steps from another start state; the compiled functions stay."""
+        self.scales["q"][:] = _scales(np.asarray(q0, float))
+        self.scales["u"][:] = _scales(np.asarray(u0, float))
+        self.scales["t"][:] = max(abs(float(t0)), 1.0)
 
     def jacobian(self, f: UserFunction, variable: str, rows: slice, label: str):
         """Writer of d f/d`variable` ("q" or "u"), shape (m, n), into `rows` of a matrix."""
         n = self.q0.size if variable == "q" else self.u0.size
         m = f.shape[0]
-        difference = self._differences(f, variable, rows.start, m, n)
+        trials = self._trials(f, variable)
         evaluator = f.complex_evaluator(self.t0, self.q0, self.u0)
         if evaluator is not None:
             complex_writer = self._complex(evaluator, variable, rows.start, m, n)
-            if self._agree(complex_writer, difference, (rows.stop, n), MATRIX):
+            if self._agree(complex_writer, trials, rows, (rows.stop, n)):
                 self.sources[label] = "complex step"
                 return complex_writer
         self.sources[label] = "differences"
-        return difference
+        return self._differences(f, variable, rows.start, m, n, _best_factor(trials))
 
     def time_derivative(self, f: UserFunction, rows: slice, label: str):
         """Writer of df/dt, shape (m,), into `rows` of a vector."""
         m = f.shape[0]
-        difference = self._time_differences(f, rows.start, m)
+        trials = self._trials(f, "t")
         evaluator = f.complex_evaluator(self.t0, self.q0, self.u0)
         if evaluator is not None:
             complex_writer = self._time_complex(evaluator, rows.start, m)
-            if self._agree(complex_writer, difference, (rows.stop,), VECTOR):
+            if self._agree(complex_writer, trials, rows, (rows.stop,)):
                 self.sources[label] = "complex step"
                 return complex_writer
         self.sources[label] = "differences"
-        return difference
+        return self._time_differences(f, rows.start, m, _best_factor(trials))
 
     # -- checks -----------------------------------------------------------------------------------------------------
 
-    def _agree(self, candidate, reference, shape, signature):
+    def _trials(self, f: UserFunction, variable):
+        """Differences with all `FACTORS` at three points, by the user's Python function: [(t, q, u, values, noise)]."""
         rng = np.random.default_rng(20081)
+        found = []
         for trial in range(3):
-            q = self.q0 + (0.05 * self.scale_q * rng.uniform(-1, 1, self.q0.size) if trial else 0.0)
-            u = self.u0 + (0.05 * self.scale_u * rng.uniform(-1, 1, self.u0.size) if trial else 0.0)
-            t = self.t0 + (0.013 * trial)
-            a, b = np.zeros(shape), np.zeros(shape)
+            q = self.q0 + (0.05 * self.scales["q"] * rng.uniform(-1, 1, self.q0.size) if trial else 0.0)
+            u = self.u0 + (0.05 * self.scales["u"] * rng.uniform(-1, 1, self.u0.size) if trial else 0.0)
+            t = self.t0 + 0.013 * trial
+            try:
+                with np.errstate(all="ignore"):
+                    size = np.max(np.abs(f.call(t, q, u, self.p)), initial=0.0)
+                    values = [
+                        _python_differences(f, variable, t, q, u, self.p, s * self.scales[variable])
+                        for s in FACTORS
+                    ]
+            except (ArithmeticError, ValueError):  # outside the domain of the function: says nothing
+                continue
+            noise = [100 * EPS * size / (s * np.min(self.scales[variable], initial=np.inf)) for s in FACTORS]
+            if np.all(np.isfinite(values)):
+                found.append((t, q, u, values, noise))
+        return found
+
+    def _agree(self, candidate, trials, rows, shape):
+        """Whether the compiled `candidate` agrees with the differences of one step size at every point."""
+        for t, q, u, values, noise in trials:
+            a = np.zeros(shape)
             candidate(t, q, u, self.p, a)
-            reference(t, q, u, self.p, b)
-            size = max(np.max(np.abs(b), initial=0.0), 1e-300)
-            if not np.all(np.abs(a - b) <= AGREEMENT * size):
+            agrees = False
+            for b, floor in zip(values, noise):
+                error = np.abs(a[rows] - b.reshape(a[rows].shape))
+                size = np.max(np.abs(b), initial=0.0)
+                agrees = agrees or bool(np.all(error <= AGREEMENT * size + floor))
+            if not agrees:
                 return False
-        return True
+        return bool(trials)
 
     def _scratch(self, shape, dtype=np.float64):
         array = np.zeros(shape, dtype=dtype)
@@ -131,12 +162,12 @@ class Differentiator:
 
         return user_kernel(write, VECTOR)
 
-    def _differences(self, f: UserFunction, variable, offset, m, n):
+    def _differences(self, f: UserFunction, variable, offset, m, n, factor):
         value = f.writer(self.q0, self.u0, self.t0)
         by_q = variable == "q"
         q_work, u_work = self._scratch(self.q0.size), self._scratch(self.u0.size)
         plus, minus, coarse = self._scratch(m), self._scratch(m), self._scratch(m)
-        steps = RELATIVE_STEP * (self.scale_q if by_q else self.scale_u)
+        scales = static_array(self.scales[variable])
 
         def write(t, q, u, p, out):
             qd, ud, f_p, f_m, d_1 = q_work(), u_work(), plus(), minus(), coarse()
@@ -145,9 +176,10 @@ class Differentiator:
             for i in range(u.size):
                 ud[i] = u[i]
             x = qd if by_q else ud
+            scale = scales()
             for j in range(n):
                 x_j = x[j]
-                h = max(steps[j], RELATIVE_STEP * abs(x_j))
+                h = factor * max(scale[j], abs(x_j))
                 for level in range(2):
                     x[j] = x_j + h
                     value(t, qd, ud, p, f_p)
@@ -164,14 +196,14 @@ class Differentiator:
 
         return user_kernel(write, MATRIX)
 
-    def _time_differences(self, f: UserFunction, offset, m):
+    def _time_differences(self, f: UserFunction, offset, m, factor):
         value = f.writer(self.q0, self.u0, self.t0)
         plus, minus, coarse = self._scratch(m), self._scratch(m), self._scratch(m)
-        step = RELATIVE_STEP * self.scale_t
+        scale = static_array(self.scales["t"])
 
         def write(t, q, u, p, out):
             f_p, f_m, d_1 = plus(), minus(), coarse()
-            h = step
+            h = factor * scale()[0]
             for level in range(2):
                 value(t + h, q, u, p, f_p)
                 value(t - h, q, u, p, f_m)
@@ -184,6 +216,34 @@ class Differentiator:
                 h *= 0.5
 
         return user_kernel(write, VECTOR)
+
+
+def _python_differences(f: UserFunction, variable, t, q, u, p, steps):
+    """Richardson differences by plain Python calls, shape (m, n); n = 1 for the time derivative."""
+    point = {"t": np.array([t]), "q": q.copy(), "u": u.copy()}
+    x = point[variable]
+    columns = []
+    for j in range(x.size):
+        x_j, d = x[j], []
+        for h in (steps[j], 0.5 * steps[j]):
+            f_p_m = []
+            for x[j] in (x_j + h, x_j - h):
+                f_p_m.append(f.call(point["t"][0], point["q"], point["u"], p))
+            d.append((f_p_m[0] - f_p_m[1]) / (2.0 * h))
+        x[j] = x_j
+        columns.append((4.0 * d[1] - d[0]) / 3.0)
+    return np.array(columns).reshape(x.size, -1).T
+
+
+def _best_factor(trials):
+    """The factor at which differences change least from one step size to the next."""
+    if not trials:
+        return FACTORS[0]
+    change = np.zeros(len(FACTORS) - 1)
+    for _, _, _, values, _ in trials:
+        for k in range(change.size):
+            change[k] = max(change[k], np.max(np.abs(values[k] - values[k + 1]), initial=0.0))
+    return FACTORS[int(np.argmin(change))]
 
 
 def _scales(x):

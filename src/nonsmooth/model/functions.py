@@ -77,12 +77,17 @@ class UserFunction:
         args: list[Any] = [t, q, u] if self.takes_u else [t, q]
         if self.has_p:
             args.append(self.parameters.record(p_flat))
+        out = None
         if self.has_out:
             user_shape = self.shape[::-1] if self.transposed else self.shape
             out = np.full(user_shape, np.nan, dtype=dtype)
-            self.python(*args, out)
-            return out
-        return self.python(*args)
+            args.append(out)
+        try:
+            value = self.python(*args)
+        except BaseException as exc:  # the user's own exception goes on, with a note where it came from
+            exc.add_note(f"raised in {self.name}, called at t = {float(np.real(t)):.9g}")
+            raise
+        return value if out is None else out
 
     def call(self, t, q, u, p_flat=None):
         """Value as a checked float64 array of `shape`."""
@@ -255,7 +260,10 @@ def _form(function: Callable, name: str, base: int):
         raise InputError(
             f"{name} takes {len(positional)} arguments; it is called as {roles}), {roles}, p) or with a trailing `out`."
         )
-    names = tuple(parameter.name for parameter in positional) if hasattr(function, "__code__") else None
+    names = tuple(parameter.name for parameter in positional)
+    code = getattr(function, "__code__", None)
+    if code is None or not set(names) <= set(code.co_varnames[: code.co_argcount]):
+        names = None  # a wrapper: its own code does not show what the wrapped function reads
     if extra == 0:
         return False, False, names
     if extra == 1:

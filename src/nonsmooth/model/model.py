@@ -18,12 +18,22 @@ is the independent route the audit takes.
 
 from __future__ import annotations
 
+import logging
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nonsmooth._core import laws as codes
-from nonsmooth._core.jit import JIT_ENABLED, MATRIX, PROJECT, VECTOR, is_dispatcher, user_kernel
+from nonsmooth._core.jit import (
+    JIT_ENABLED,
+    MATRIX,
+    PROJECT,
+    VECTOR,
+    is_dispatcher,
+    numba_errors,
+    objmode,
+    user_kernel,
+)
 from nonsmooth._core.moreau import (
     N_SIZES,
     S_CONST_M,
@@ -43,6 +53,8 @@ from nonsmooth.errors import InputError, ModelError, ShapeError
 from nonsmooth.model.derivatives import Differentiator
 from nonsmooth.model.elements import Ball, ConvexSet, Interval
 from nonsmooth.model.functions import UserFunction, chain
+
+logger = logging.getLogger("nonsmooth")
 
 
 class CoreFunctions(NamedTuple):
@@ -80,9 +92,7 @@ class Model:
             None if system.potential is None else self._function(system.potential, "potential", (1,))
         )
         self._collect_laws()
-        self._core: CoreFunctions | None = None
-        self._constant: tuple[bool, bool] = (False, False)
-        self._differentiator: Differentiator | None = None
+        self._compiled: dict[str, Any] = {}  # shared by all parameter values
 
     # -- building ---------------------------------------------------------------------------------------------------
 
@@ -217,11 +227,14 @@ class Model:
         )
         self.tangent_rows.append(rows)
 
-    def with_parameters(self, parameters) -> Model:
-        """The same compiled functions with other parameter values."""
+    def bound_to(self, system, t0: float, q0: np.ndarray, u0: np.ndarray) -> Model:
+        """The same compiled functions with the parameter values of `system` and the scales of another start."""
         other = Model.__new__(Model)
         other.__dict__.update(self.__dict__)
-        other.parameters = parameters
+        other.system, other.parameters = system, system.parameters
+        other._t0, other._q0, other._u0 = t0, q0.copy(), u0.copy()
+        if "differentiator" in self._compiled:
+            self._compiled["differentiator"].rescale(t0, q0, u0)
         return other
 
     # -- compiled functions -----------------------------------------------------------------------------------------
@@ -229,15 +242,16 @@ class Model:
     @property
     def core(self) -> CoreFunctions:
         """The compiled functions (made at the first use)."""
-        if self._core is None:
-            self._core = self._compile()
-        return self._core
+        if "core" not in self._compiled:
+            self._compiled["core"] = self._compile()
+        return self._compiled["core"]
 
     @property
     def differentiator(self) -> Differentiator:
-        if self._differentiator is None:
-            self._differentiator = Differentiator(self._t0, self._q0, self._u0, self.parameters.flat)
-        return self._differentiator
+        if "differentiator" not in self._compiled:
+            made = Differentiator(self._t0, self._q0, self._u0, self.parameters.flat)
+            self._compiled["differentiator"] = made
+        return self._compiled["differentiator"]
 
     def _compile(self) -> CoreFunctions:
         q0, u0, t0 = self._q0, self._u0, self._t0
@@ -264,7 +278,7 @@ class Model:
             zetas.append(_at_rest(f.writer(q0, u0, t0, rows), self.n_u, self.differentiator))
 
         # a function whose code never reads t or q is constant during a run: it is evaluated once
-        self._constant = (
+        self._compiled["constant"] = (
             self.f_mass.compiled and not self.f_mass.depends_on("t", "q"),
             self.f_kinematics is None
             and all(j is not None and j.compiled and not j.depends_on("t", "q") for j in self.jacobians_of)
@@ -318,9 +332,12 @@ class Model:
         if not self.sets:
             return no_projection
         project = no_projection
+        in_python = self._compiled.setdefault("python_sets", [])
         for law, convex_set in self.sets.items():
-            function = convex_set.project
-            project = _dispatch(law, function, project)
+            name = f"projection of {self.laws.name[law]!r}"
+            project, compiled = _dispatch(law, int(self.laws.dim[law]), convex_set.project, name, project)
+            if JIT_ENABLED and not compiled:
+                in_python.append(name)
         return project
 
     def sizes(self) -> np.ndarray:
@@ -330,7 +347,7 @@ class Model:
         size[S_NQ], size[S_NU] = self.n_q, self.n_u
         size[S_NN], size[S_NL], size[S_NR] = self.laws.n_N, self.laws.n_laws, self.laws.n_rows
         size[S_HAS_B] = self.f_kinematics is not None
-        size[S_CONST_M], size[S_CONST_W] = self._constant
+        size[S_CONST_M], size[S_CONST_W] = self._compiled["constant"]
         size[S_HAS_ZETA] = core.zeta is not no_vector
         size[S_HAS_BOUNDS] = core.bounds is not no_vector
         return size
@@ -348,11 +365,19 @@ class Model:
         return dict(self.differentiator.sources)
 
     @property
+    def functions(self) -> list[UserFunction]:
+        """All user functions that the loops call."""
+        functions = [self.f_kinematics, self.f_mass, self.f_force, *self.gaps_of, *self.jacobians_of]
+        functions += [*self.tangents_of, *self.surface_of, *self.joints_of, *self.joint_jacobians_of]
+        functions += [*self.nonholonomic_of, *(limit for _, _, limit in self.bounds_of)]
+        return [f for f in functions if isinstance(f, UserFunction)]
+
+    @property
     def callbacks(self) -> list[str]:
         """Names of functions that run as Python callbacks because Numba cannot compile them."""
         self.core  # noqa: B018
-        functions = [self.f_mass, self.f_force, *self.gaps_of, *self.tangents_of, *self.joints_of]
-        return [f.name for f in functions if JIT_ENABLED and not f.compiled]
+        names = [f.name for f in self.functions if JIT_ENABLED and not f.compiled]
+        return names + self._compiled.get("python_sets", [])
 
     def mass_matrix(self, t, q) -> np.ndarray:
         """M, shape (n_u, n_u)."""
@@ -445,7 +470,7 @@ class Model:
 
     def force_tangent(self, variable: str, rows: slice):
         """Compiled writer of dh/dq or dh/du."""
-        cache = self.__dict__.setdefault("_tangent_cache", {})
+        cache = self._compiled.setdefault("tangents", {})
         if variable not in cache:
             given = self.system.force_tangents
             if given is not None:
@@ -571,16 +596,43 @@ def _fixed_bounds(lower, upper, row, dim, n_rows):
     return user_kernel(write, VECTOR)
 
 
-def _dispatch(law, function, rest):
-    """Projection of user set number `law`, else the others."""
-    f = function if is_dispatcher(function) or not JIT_ENABLED else user_kernel(function)
+def _dispatch(law, dim, function, name, rest):
+    """Projection of user set number `law`, else the others; and whether it could be compiled."""
 
-    def project(index, x, out):
+    def around(f):
+        def project(index, x, out):
+            if index == law:
+                y = f(x)
+                if len(y) != dim:
+                    raise ValueError("a projection changed the length of its return value during the run")
+                for i in range(dim):
+                    out[i] = y[i]
+            else:
+                rest(index, x, out)
+
+        return project
+
+    if not JIT_ENABLED:
+        return around(function), True
+    f = function if is_dispatcher(function) else user_kernel(function)
+    try:
+        return user_kernel(around(f), PROJECT), True
+    except numba_errors.NumbaError as exc:
+        reason = str(exc).strip().splitlines()[0] if str(exc).strip() else type(exc).__name__
+        logger.info("%s runs as a Python callback (slower): Numba says: %s", name, reason)
+
+    def fill(x, out):
+        try:
+            out[:] = function(x)
+        except BaseException as exc:
+            exc.add_note(f"raised in {name}")
+            raise
+
+    def callback(index, x, out):
         if index == law:
-            y = f(x)
-            for i in range(x.size):
-                out[i] = y[i]
+            with objmode():
+                fill(x, out)
         else:
             rest(index, x, out)
 
-    return user_kernel(project, PROJECT)
+    return user_kernel(callback, PROJECT), False

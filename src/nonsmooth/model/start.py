@@ -7,6 +7,7 @@ rounding.
 
 from __future__ import annotations
 
+import logging
 import warnings
 
 import numpy as np
@@ -21,6 +22,8 @@ from nonsmooth.errors import (
     ShapeError,
 )
 
+logger = logging.getLogger("nonsmooth")
+
 SLIGHT_OVERLAP = 1e-3  # of the length scale
 CONSISTENCY = 1e-8
 
@@ -31,6 +34,8 @@ def as_state(value, name: str) -> np.ndarray:
         array = np.asarray(value)
         if array.dtype.kind == "c" or array.dtype == object:
             raise InputError(f"`{name}` has type {array.dtype}: real numbers are wanted.")
+        if array.dtype.kind == "f" and array.dtype.itemsize < 8:
+            logger.info("`%s` has type %s; it is converted to float64.", name, array.dtype)
         array = np.array(array, dtype=np.float64, ndmin=1)
     except (TypeError, ValueError) as exc:
         if isinstance(exc, InputError):
@@ -59,6 +64,35 @@ def check_functions(model, t: float, q: np.ndarray, u: np.ndarray) -> None:
         if f is not None:
             f.parameters = model.parameters
             f.check_finite(t, q, u)
+    for _, _, limit in model.bounds_of:
+        if hasattr(limit, "check_finite"):
+            limit.parameters = model.parameters
+            value = limit.check_finite(t, q, u)[0]
+            if value < 0:
+                raise RangeError(
+                    f"{limit.name} is {value:g} at the start: a friction limit must not be negative."
+                )
+    for law, convex_set in model.sets.items():
+        check_projection(convex_set.project, int(model.laws.dim[law]), model.laws.name[law])
+
+
+def check_projection(project, dim: int, name: str) -> None:
+    """A projection must return finite points of the right shape and leave them where they are when applied again."""
+    for x in (np.zeros(dim), np.ones(dim), -1e3 * np.arange(1.0, dim + 1.0)):
+        value = project(x.copy())
+        y = np.asarray(value) if value is not None else np.zeros(0)
+        if y.shape != (dim,) or y.dtype.kind not in "fiu":
+            raise ShapeError(
+                f"the projection of {name!r} returned {value!r} for {x}: an array of {dim} real number(s) is wanted."
+            )
+        if not np.all(np.isfinite(y)):
+            raise NonFiniteError(f"the projection of {name!r} is {y} at {x}: it must be finite.")
+        again = np.asarray(project(np.array(y, dtype=np.float64)))
+        if np.max(np.abs(again - y)) > 1e-6 * max(1.0, float(np.max(np.abs(y)))):
+            raise ModelError(
+                f"the projection of {name!r} sends {x} to {y} and that to {again}: a projection leaves points of the set where "
+                "they are; check its formula."
+            )
 
 
 def check_mass(model, t: float, q: np.ndarray) -> None:
@@ -71,6 +105,8 @@ def check_mass(model, t: float, q: np.ndarray) -> None:
         raise ModelError(
             f"mass is not symmetric: M[{i},{j}] = {M[i, j]:.6g} but M[{j},{i}] = {M[j, i]:.6g}; check its formula."
         )
+    if M.size == 0:
+        return
     diagonal = np.diag(M)
     if np.any(diagonal <= 0):
         k = int(np.argmin(diagonal))

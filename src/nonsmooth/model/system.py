@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from nonsmooth.errors import InputError, ModelError, NonFiniteError
+from nonsmooth.errors import InputError, IntegrationError, ModelError, NonFiniteError
 from nonsmooth.model.elements import Contact, FrictionElement, Joint, NonholonomicConstraint, SetValuedElement
 from nonsmooth.model.model import Model
 from nonsmooth.model.parameters import Parameters
+
+
+class RunGuard:
+    """Lets one run at a time use the compiled functions of a system: they share scratch space.
+
+    A second run of the same thread is a function of the system calling the simulation it is part of: an error. Runs of
+    other threads wait for their turn (compiled code holds the interpreter lock anyway).
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._owner: int | None = None
+
+    def __enter__(self):
+        if self._owner == threading.get_ident():
+            raise IntegrationError(
+                "re-entrant: a function of this system called simulate() on the system that is being simulated; build a "
+                "second system for the inner run."
+            )
+        self._lock.acquire()
+        self._owner = threading.get_ident()
+        return self
+
+    def __exit__(self, *exc):
+        self._owner = None
+        self._lock.release()
 
 
 class MechanicalSystem:
@@ -67,7 +94,9 @@ class MechanicalSystem:
         self.potential = potential
         self.force_tangents = force_tangents
         self.name = name
-        self._models: dict[tuple[int, int], Model] = {}
+        # bound models by size of the state; shared by all systems made with `with_params`, as is the guard
+        self._family: dict[tuple[int, int], Model] = {}
+        self._guard = RunGuard()
         self._check_names()
 
     @property
@@ -80,16 +109,19 @@ class MechanicalSystem:
         other = MechanicalSystem.__new__(MechanicalSystem)
         other.__dict__.update(self.__dict__)
         other.parameters = self.parameters.replaced(changes)
-        other._models = {key: model.with_parameters(other.parameters) for key, model in self._models.items()}
         return other
 
     def bind(self, t0: float, q0, u0) -> Model:
         """The model for a start state of this size: laws counted, functions compiled, derivatives chosen."""
         q0, u0 = np.asarray(q0, dtype=np.float64), np.asarray(u0, dtype=np.float64)
         key = (q0.size, u0.size)
-        if key not in self._models:
-            self._models[key] = Model(self, float(t0), q0, u0)
-        return self._models[key]
+        if key not in self._family:
+            self._family[key] = Model(self, float(t0), q0, u0)
+        return self._family[key].bound_to(self, float(t0), q0, u0)
+
+    def running(self) -> RunGuard:
+        """Context of a run: one at a time for a system and its `with_params` relatives, which share compiled functions."""
+        return self._guard
 
     def _check_names(self):
         seen: dict[str, str] = {}

@@ -59,7 +59,7 @@ class Driver:
         self.finish = finish
         self.raw_events: list[np.ndarray] = []
         self.event_times: list[np.ndarray] = []
-        self.columns: dict[str, np.ndarray] | None = None
+        self.chunks: list[dict[str, np.ndarray]] = []
         self.bar: Any = None
 
     def drive(self):
@@ -122,8 +122,11 @@ class Driver:
         if raw.shape[0]:
             self.raw_events.append(raw)
             self.event_times.append(times)
-        if self.writer is not None and self.run.output_full():
-            self._flush()
+        if self.run.output_full() and not self.run.finished_segment:
+            if self.writer is not None:
+                self._flush()
+            else:
+                self.chunks.append({name: array.copy() for name, array in self.run.take_output().items()})
 
     def _flush(self):
         columns = self.run.take_output()
@@ -158,7 +161,7 @@ class Driver:
                 f"the mass matrix is not positive definite at t = {t + dt / 2:.9g} (condition number {condition:.3g}): the "
                 "coordinates run into a singularity; choose others or stop before."
             )
-        if status == codes.ZERO_DIRECTION:
+        if status == codes.ZERO_DIRECTION and np.all(np.isfinite(run.work.WT)):
             name = self.model.laws.name[int(run.info[codes.I_LAW])]
             raise ModelError(
                 f"the direction of {name!r} vanished at t = {t + dt / 2:.9g}: its gap or tangent does not depend on q there."
@@ -169,17 +172,21 @@ class Driver:
         """Which function is to blame for a NaN or infinity in the step from t."""
         model, run = self.model, self.run
         t_M, q_M, u = t + dt / 2, run.work.coords[codes.Q_M].copy(), run.state.u.copy()
-        functions = [model.f_kinematics, model.f_mass, model.f_force, *model.gaps_of, *model.jacobians_of]
-        functions += [*model.tangents_of, *model.surface_of, *model.joints_of]
-        for f in functions:
-            if f is None:
-                continue
+        for f in model.functions:
             value = f.call(t_M, q_M, u, model.parameters.flat)
             if not np.all(np.isfinite(value)):
                 where = tuple(int(i) for i in np.argwhere(~np.isfinite(value))[0])
                 return NonFiniteStateError(
                     f"{f.name} is {value[where]} in entry {where} at t = {t_M:.9g}; last good instant t = {t:.9g}. Check the "
                     "formula there (division by zero, root of a negative number, overflow)."
+                )
+        WT, zeta = model.directions(t_M, q_M)
+        for law, name in enumerate(model.laws.name):
+            rows = slice(model.laws.row[law], model.laws.row[law] + model.laws.dim[law])
+            if not np.all(np.isfinite(WT[rows])) or not np.all(np.isfinite(zeta[rows])):
+                return NonFiniteStateError(
+                    f"the direction of {name!r} (a derivative of its gap, or its tangent) is not finite at t = {t_M:.9g}; last "
+                    f"good instant t = {t:.9g}. The gap function has no derivative there: give `jacobian`, or change it."
                 )
         component = int(
             np.argmax(
@@ -193,6 +200,9 @@ class Driver:
 
     def _result(self, status: int, message: str):
         columns = self.run.take_output()
+        if self.chunks:
+            parts = [*self.chunks, columns]
+            columns = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in columns}
         raw = np.concatenate(self.raw_events) if self.raw_events else np.zeros((0, 4), dtype=np.int64)
         times = np.concatenate(self.event_times) if self.event_times else np.zeros((0, 2))
         return self.finish(columns, raw, times, status, message)
@@ -200,6 +210,7 @@ class Driver:
     def _attach_partial(self, exc: BaseException):
         interrupted = isinstance(exc, KeyboardInterrupt | SystemExit)
         if not isinstance(exc, NonsmoothError):
+            self._name_culprit(exc)
             exc.add_note(
                 f"during a step from t = {self.run.t:.9g} (step {self.run.steps}); the result so far is `exc.partial`"
             )
@@ -209,5 +220,23 @@ class Driver:
             exc.partial = self._result(
                 status, f"stopped at t = {self.run.t:.9g}: {type(exc).__name__}: {exc}"
             )  # type: ignore
-        except NonsmoothError as second:  # e.g. the disk is full: keep the first error
-            exc.add_note(f"the partial result could not be kept: {second}")
+        except Exception as second:  # e.g. the disk is full: keep the first error
+            exc.add_note(f"the partial result could not be kept: {type(second).__name__}: {second}")
+
+    def _name_culprit(self, exc: BaseException):
+        """An exception out of compiled code does not say from which function: find the one that raises it in Python."""
+        if not isinstance(exc, Exception) or any(
+            "raised in" in note for note in getattr(exc, "__notes__", ())
+        ):
+            return
+        run, dt = self.run, self.run.dt
+        t_M, q_M, u = run.t + dt / 2, run.work.coords[codes.Q_M].copy(), run.state.u.copy()
+        for f in self.model.functions:
+            if f.compiled:
+                try:
+                    with np.errstate(all="ignore"):
+                        f.raw(t_M, q_M, u, self.model.parameters.flat)
+                except Exception as again:
+                    if type(again) is type(exc):
+                        exc.add_note(f"raised in {f.name}, called at t = {t_M:.9g}")
+                        return

@@ -13,6 +13,7 @@ from nonsmooth._core.moreau_run import run_moreau
 from nonsmooth.contact.solvers import Exact, _Solver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
 from nonsmooth.schemes.base import Plan
+from nonsmooth.schemes.run import CompiledRun
 
 
 @dataclass(frozen=True)
@@ -66,53 +67,16 @@ class Moreau:
         return MoreauRun(self, model, t, q, u, plan)
 
 
-class MoreauRun:
-    """A run of `Moreau` in progress: the arrays of the compiled loop and their meaning."""
+class MoreauRun(CompiledRun):
+    """A run of `Moreau` in progress."""
 
     def __init__(self, scheme: Moreau, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
-        laws = model.laws
-        self.scheme, self.model, self.plan = scheme, model, plan
-        self.functions = tuple(model.core)
-        self.size = model.sizes()
-        self.laws = laws.core()
-        self.options = scheme.solver.options()
-        self.p = model.parameters.flat
-        self.work = core.make_work(model.n_q, model.n_u, laws.n_N, laws.n_laws, laws.n_rows)
-        self.state = core.State(
-            q.copy(), u.copy(), np.zeros(max(laws.n_rows, 1)), np.zeros(max(laws.n_laws, 1), dtype=np.int64)
-        )
+        super().__init__(model, scheme.solver.options(), t, q, u, plan)
+        self.scheme = scheme
         self.clock = np.zeros(4)
-        self.counters = np.zeros(core.N_COUNTERS, dtype=np.int64)
-        self.counters[core.C_EVERY] = plan.every
-        self.counters[core.C_FIRST] = 1
-        self.counters[core.C_ACCEPT] = plan.accept
-        self.counters[core.C_BEGIN] = plan.keep_begin
-        self._totals = np.zeros(core.N_TOTALS)
-        self._totals[core.T_GAP] = math.inf
-        self.out = core.make_output(
-            plan.capacity, model.n_q, model.n_u, laws.n_rows, laws.n_laws, plan.keep_begin
-        )
-        n_events = 4096 + laws.n_laws
-        self.events = np.zeros((n_events, 4), dtype=np.int64)
-        self.event_times = np.zeros((n_events, 2))
-        self.info = np.zeros(core.N_INFO)
-        self.rejected = 0
-        self.t_end = t
-
-    # -- what the driver asks -----------------------------------------------------------------------------------
-
-    def store_start(self, t: float) -> None:
-        """The start as the first column (its modes are those of the first step, filled in later)."""
-        self.out.scalars[0, 0] = t
-        self.out.q[0], self.out.u[0] = self.state.q, self.state.u
-        if self.plan.keep_begin:
-            self.out.q_B[0], self.out.u_B[0] = self.state.q, self.state.u
-        self.counters[core.C_OUT] = 1
 
     def note_first_modes(self) -> None:
-        """Called after the first step: the start column gets its modes."""
-        if self.counters[core.C_OUT] and self.out.scalars[0, 1] == 0.0:
-            self.out.modes[0] = self.state.modes[: self.model.laws.n_laws]
+        self.note_modes(self.state.modes)
 
     def begin_segment(self, t_begin: float, t_end: float) -> None:
         n = self.scheme.steps_in(t_begin, t_end)
@@ -124,10 +88,6 @@ class MoreauRun:
         self.t_end = t_end
 
     @property
-    def finished_segment(self) -> bool:
-        return self.counters[core.C_STEP] >= self.counters[core.C_STEPS]
-
-    @property
     def t(self) -> float:
         step = int(self.counters[core.C_STEP])
         return self.t_end if self.finished_segment else float(self.clock[0] + step * self.clock[1])
@@ -137,10 +97,6 @@ class MoreauRun:
         """Size of the step about to be taken."""
         last = self.counters[core.C_STEP] == self.counters[core.C_STEPS] - 1
         return float(self.clock[2] if last else self.clock[1])
-
-    @property
-    def steps(self) -> int:
-        return int(self.counters[core.C_TOTAL])
 
     def advance(self, budget: int) -> int:
         """At most `budget` steps; returns the status of the last one."""
@@ -168,8 +124,9 @@ class MoreauRun:
             self.counters[core.C_EVERY] = 2**62
             self.counters[core.C_TAIL] = store or last
             status = self.advance(parts)
-            if status == core.OK:
+            if status == core.OK and self.finished_segment:
                 break
+            status = core.UNCONVERGED if status == core.OK else status
             self.rejected += 1
             self.counters[:] = counters
             self._totals[:] = totals
@@ -183,46 +140,21 @@ class MoreauRun:
             self.counters[core.C_TOTAL] = counters[core.C_TOTAL] + 1
         return status
 
-    def accept_step(self) -> None:
-        """Let the next step pass although it does not converge (it is counted and marked)."""
-        self.counters[core.C_ACCEPT] = 1
+    @property
+    def base_steps(self) -> int:
+        return self.steps + self.rejected
 
     def output_full(self) -> bool:
         return bool(self.counters[core.C_OUT] >= self.out.q.shape[0])
 
-    def take_output(self) -> dict[str, np.ndarray]:
-        """Finished columns since the last call (views into the buffer, valid until the next slice)."""
-        n = int(self.counters[core.C_OUT])
-        self.counters[core.C_OUT] = 0
-        scalars, n_N = self.out.scalars[:n], self.model.laws.n_N
-        n_T = self.model.laws.n_rows - self.model.laws.n_J
-        columns = {
-            "t": scalars[:, 0], "q": self.out.q[:n].T, "u": self.out.u[:n].T, "P_N": self.out.P[:n, :n_N].T,
-            "P_T": self.out.P[:n, n_N:n_T].T, "P_J": self.out.P[:n, n_T:].T, "modes": self.out.modes[:n].T,
-            "dt": scalars[:, 1], "order": np.ones(n, dtype=np.int64), "residual": scalars[:, 2],
-            "iterations": scalars[:, 3].astype(np.int64),
-        }  # fmt: skip
-        if self.plan.keep_begin:
-            columns |= {"q_B": self.out.q_B[:n].T, "u_B": self.out.u_B[:n].T}
-        return columns
-
-    def take_events(self) -> tuple[np.ndarray, np.ndarray]:
-        n = int(self.counters[core.C_EVENTS])
-        self.counters[core.C_EVENTS] = 0
-        return self.events[:n].copy(), self.event_times[:n].copy()
+    def describe(self, third, fourth):
+        return {
+            "order": np.ones(third.size, dtype=np.int64),
+            "residual": third,
+            "iterations": fourth.astype(np.int64),
+        }
 
     def totals(self) -> dict[str, Any]:
         x = self._totals
-        law = int(x[core.T_GAIN_LAW])
-        names = self.model.laws.name
-        return {
-            "worst_gap": float(x[core.T_GAP]), "worst_gap_t": float(x[core.T_GAP_T]),
-            "max_residual": float(x[core.T_RES]), "max_residual_t": float(x[core.T_RES_T]),
-            "unconverged": int(x[core.T_UNCONVERGED]), "unconverged_t": float(x[core.T_UNCONVERGED_T]),
-            "max_iterations": int(x[core.T_ITER_MAX]), "sum_iterations": float(x[core.T_ITER_SUM]),
-            "work_forces": float(x[core.T_WORK_FORCES]), "work_contacts": float(x[core.T_WORK_CONTACTS]),
-            "energy_gain_count": int(x[core.T_GAIN_COUNT]), "energy_gain_worst": float(x[core.T_GAIN]),
-            "energy_gain_t": float(x[core.T_GAIN_T]), "energy_gain_T_before": float(x[core.T_GAIN_BEFORE]),
-            "energy_gain_T_after": float(x[core.T_GAIN_AFTER]),
-            "energy_gain_law": names[law] if names else "",
-        }  # fmt: skip
+        work = {"work_forces": float(x[core.T_WORK_FORCES]), "work_contacts": float(x[core.T_WORK_CONTACTS])}
+        return super().totals() | work

@@ -1,0 +1,199 @@
+"""Extrapolation of a time-stepping scheme: one main step (Studer, Leine, Glocker 2008, secs 7, 8, 9.2; Table II).
+
+A main step of length dt is split into n_1, n_2, n_3, ... substeps (1, 3, 5, 7, ... by default: an odd number keeps the
+sign of (-e)^n at an enduring contact, sec. 8.2). Each gives a first-order approximation T_{i,1}; the Aitken-Neville scheme
+
+    T_{i,j+1} = T_{i,j} + (T_{i,j} - T_{i-1,j}) / (n_i / n_{i-j} - 1)                                      (42)
+
+(exponent 1, erratum 7) raises the order until ||T_{i,i} - T_{i-1,i-1}|| <= atol + rtol ||T_{i,i}||. Every substep must
+show the accepted structure of all laws; otherwise a switching point lies in the step. Four ways to end:
+
+    SMOOTH           all substeps in the accepted structure, accuracy reached
+    NOT_ACCURATE     the same, but the order or the smallest substep is exhausted
+    DETECTED         another structure was seen in a step longer than dt_min
+    RESOLVED         another structure was seen in the single substep of a step of length dt_min
+
+The module knows nothing of the base scheme but that its step reports modes.
+
+Restitution may be replaced by e_mod = e^(h/dt_min) (end of sec. 8.2, erratum 9), which vanishes in long steps.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from nonsmooth._core.jit import f8_1, float64, i8_1, int64, kernel, typeof
+from nonsmooth._core.laws import KIND, E
+from nonsmooth._core.moreau import (
+    I_ITER,
+    I_RES,
+    LAWS_TYPE,
+    MODEL_TYPES,
+    OK,
+    Q_NEW,
+    S_NL,
+    S_NQ,
+    S_NR,
+    S_NU,
+    T_ITER_MAX,
+    T_ITER_SUM,
+    T_RES,
+    T_RES_T,
+    T_UNCONVERGED,
+    T_UNCONVERGED_T,
+    U_NEW,
+    UNCONVERGED,
+    WORK_TYPE,
+    moreau_step,
+    structure,
+)
+
+SMOOTH, NOT_ACCURATE, DETECTED, RESOLVED, FAILED = range(5)
+
+# configuration: integers X_*, floats F_*
+X_MAX_ORDER, X_FIXED, X_LOCATE, X_EMOD, X_ACCEPT, X_BASE, X_REJECTED, X_EVENTS_AT_MIN = range(8)
+N_XINTS = 8
+(
+    F_DT_MIN, F_DT_MAX, F_RTOL, F_ATOL, F_T_NOINC, F_DT_NEXT, F_RIGHT, F_T_PHI, F_T_PHI_OLD, F_T_TRIED, F_T_END, F_GAP_TOL,
+    F_LAW,
+) = range(13)  # fmt: skip
+N_XFLOATS = 13
+# what the last main step tells
+N_STATUS, N_LAW, N_T_FAIL, N_ORDER, N_ERROR, N_LAST_H = range(6)
+N_NOTES = 6
+
+Tableau = namedtuple("Tableau", "row q u P modes q_E u_E P_E modes_E scale e_0 substeps note")
+
+
+def make_tableau(n_q, n_u, n_rows, n_laws, max_order, substeps):
+    """Work space of a main step."""
+    r, l = max(n_rows, 1), max(n_laws, 1)
+    return Tableau(
+        row=np.zeros((max(max_order, 1), n_q + n_u)), q=np.zeros(n_q), u=np.zeros(n_u), P=np.zeros(r),
+        modes=np.zeros(l, dtype=np.int64), q_E=np.zeros(n_q), u_E=np.zeros(n_u), P_E=np.zeros(r),
+        modes_E=np.zeros(l, dtype=np.int64), scale=np.zeros(n_q + n_u), e_0=np.zeros(l),
+        substeps=np.array(substeps, dtype=np.int64), note=np.zeros(N_NOTES),
+    )  # fmt: skip
+
+
+TABLEAU_TYPE = typeof(make_tableau(1, 1, 1, 1, 1, [1]))
+
+
+@kernel(
+    int64(
+        *MODEL_TYPES, LAWS_TYPE, i8_1, f8_1, f8_1, WORK_TYPE, TABLEAU_TYPE, i8_1, f8_1, f8_1, float64, float64, f8_1, f8_1,
+        f8_1, i8_1, int64, int64, f8_1,
+    ),
+    references=False,
+)  # fmt: skip
+def main_step(
+    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project,
+    laws, size, options, p, w, x, xi, xf, totals, t, dt, q, u, P_0, modes_0, order, any_modes, info,
+):  # fmt: skip
+    """One main step from (t, q, u) on the structure of `modes_0`; `order` > 0 fixes the order.
+
+    With `any_modes` the first substep sets the structure (start of a run, probes). The end is left in
+    ``x.q_E, x.u_E, x.P_E, x.modes_E``, the rest in ``x.note``. Returns one of the five flags.
+    """
+    n_q, n_u, n_rows, n_laws = size[S_NQ], size[S_NU], size[S_NR], size[S_NL]
+    row, q_s, u_s, P_s, m_s, note = x.row, x.q, x.u, x.P, x.modes, x.note
+    dt_min = xf[F_DT_MIN]
+    minimal = dt <= dt_min * (1.0 + 1e-9)
+    levels = order if order > 0 else xi[X_MAX_ORDER]
+    if minimal:
+        levels = 1
+    note[N_LAW] = -1.0
+    note[N_ERROR] = 0.0
+    flag = NOT_ACCURATE
+    for i in range(levels):
+        n_i = x.substeps[i]
+        h = dt / n_i
+        # sec. 9.2: no substep below dt_min (the fixed-order mode of sec. 10.3 goes through with its order)
+        if i > 0 and order == 0 and h < dt_min * (1.0 - 1e-9):
+            break
+        for k in range(n_q):
+            q_s[k] = q[k]
+        for k in range(n_u):
+            u_s[k] = u[k]
+        for k in range(n_rows):
+            P_s[k] = P_0[k]
+            x.P_E[k] = 0.0
+        for l in range(n_laws):
+            m_s[l] = modes_0[l]
+        if xi[X_EMOD]:
+            for l in range(n_laws):
+                laws.reals[E, l] = x.e_0[l] ** (h / dt_min) if x.e_0[l] > 0.0 else 0.0
+        for step in range(n_i):
+            status = moreau_step(
+                f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w,
+                t + step * h, h, q_s, u_s, P_s, m_s, info,
+            )  # fmt: skip
+            xi[X_BASE] += 1
+            if status != OK:
+                note[N_STATUS] = status
+                note[N_T_FAIL] = t + step * h
+                note[N_LAST_H] = h
+                if status != UNCONVERGED or xi[X_ACCEPT] == 0:
+                    return FAILED
+                totals[T_UNCONVERGED] += 1
+                totals[T_UNCONVERGED_T] = t + (step + 1) * h
+            if info[I_RES] > totals[T_RES]:
+                totals[T_RES] = info[I_RES]
+                totals[T_RES_T] = t + (step + 1) * h
+            totals[T_ITER_MAX] = max(totals[T_ITER_MAX], info[I_ITER])
+            totals[T_ITER_SUM] += info[I_ITER]
+            changed = -1
+            if any_modes == 0:
+                for l in range(n_laws):
+                    kind = laws.ints[KIND, l]
+                    if structure(kind, w.modes_new[l]) != structure(kind, modes_0[l]):
+                        changed = l
+                        break
+            for k in range(n_q):
+                q_s[k] = w.coords[Q_NEW, k]
+            for k in range(n_u):
+                u_s[k] = w.speeds[U_NEW, k]
+            for k in range(n_rows):
+                P_s[k] = w.P_new[k]
+                x.P_E[k] += w.P_new[k]
+            for l in range(n_laws):
+                m_s[l] = w.modes_new[l]
+            if changed >= 0 and not minimal:
+                note[N_LAW] = changed
+                note[N_T_FAIL] = t + (step + 1) * h
+                return DETECTED
+            if changed >= 0:
+                note[N_LAW] = changed
+                flag = RESOLVED
+        # Aitken-Neville, eq. (42): `row` goes from T_{i-1,.} to T_{i,.}
+        error = 0.0
+        for k in range(n_q + n_u):
+            new = q_s[k] if k < n_q else u_s[k - n_q]
+            old_diagonal = row[i - 1, k] if i > 0 else 0.0
+            for j in range(i):
+                old = row[j, k]
+                row[j, k] = new
+                new = new + (new - old) / (n_i / x.substeps[i - 1 - j] - 1.0)
+            row[i, k] = new
+            if i > 0:
+                scale = max(abs(new), x.scale[k])
+                tolerance = xf[F_ATOL] + xf[F_RTOL] * (scale if xf[F_ATOL] == 0.0 else abs(new))
+                error = max(error, abs(new - old_diagonal) / tolerance if tolerance > 0.0 else 0.0)
+        for k in range(n_q):
+            x.q_E[k] = row[i, k]
+        for k in range(n_u):
+            x.u_E[k] = row[i, n_q + k]
+        for l in range(n_laws):
+            x.modes_E[l] = m_s[l]
+        note[N_ORDER] = i + 1
+        note[N_ERROR] = error
+        note[N_LAST_H] = h
+        if flag == RESOLVED:
+            break
+        if (order == 0 and i > 0 and error <= 1.0) or (order > 0 and i == levels - 1):
+            flag = SMOOTH
+            break
+    if xi[X_EMOD]:
+        for l in range(n_laws):
+            laws.reals[E, l] = x.e_0[l]
+    return flag

@@ -1,0 +1,421 @@
+"""Step-size adjustment around extrapolation: a whole run (Studer, Leine, Glocker 2008, secs 5, 9.3; Tables III-VI).
+
+Two ways to find switching points:
+
+*Bisection*, as in the paper. Three steps are kept: accepted (cannot be rejected any more), previous (waits for its
+successor) and actual. A detected switching point throws away the actual and the previous step and halves the step; steps
+below 3 dt_min become dt_min; no step grows before `t_noInc` is passed. Tables IV and VI with errata 1 (increase only when
+the accepted step begins *after* t_noInc) and 2 (cap at dt_max).
+
+*Location* (beyond the paper). The end of every main step is certified by a probe: one base step of length dt_min that must
+show the same structure. A certified step is accepted at once. Each law has a function that is positive in its mode and
+vanishes where the mode ends: the gap of an open contact, the force of a closed one, the slip speed of a sliding element,
+the distance of the force to the edge of its set for a sticking one. Its values at the last two certified instants give the
+next trial by a secant, bisection is the safeguard, and the switching point itself is crossed with a step of dt_min as before.
+
+In both, a cubic through gap and gap rate at both ends of a step tells of contacts that closed and opened again inside it.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from nonsmooth._core.extrapolation import (
+    DETECTED,
+    F_DT_MAX,
+    F_DT_MIN,
+    F_DT_NEXT,
+    F_GAP_TOL,
+    F_LAW,
+    F_RIGHT,
+    F_T_END,
+    F_T_NOINC,
+    F_T_PHI,
+    F_T_PHI_OLD,
+    F_T_TRIED,
+    FAILED,
+    N_ERROR,
+    N_LAW,
+    N_ORDER,
+    N_STATUS,
+    N_T_FAIL,
+    NOT_ACCURATE,
+    RESOLVED,
+    SMOOTH,
+    TABLEAU_TYPE,
+    X_EVENTS_AT_MIN,
+    X_FIXED,
+    X_LOCATE,
+    X_REJECTED,
+    main_step,
+)
+from nonsmooth._core.jit import f8_1, f8_2, float64, i8_1, i8_2, int64, kernel, typeof, void
+from nonsmooth._core.laws import DIM, GAMMA_B, HALF_LINE, HI, KIND, LO, PLACE, ROW, P, radius
+from nonsmooth._core.moreau import (
+    C_EVAL,
+    C_EVENTS,
+    C_EVERY,
+    C_FIRST,
+    C_OUT,
+    C_STEP,
+    C_STEPS,
+    C_TAIL,
+    C_TOTAL,
+    LAWS_TYPE,
+    MODEL_TYPES,
+    OK,
+    OUTPUT_TYPE,
+    S_CONST_W,
+    S_HAS_ZETA,
+    S_NL,
+    S_NN,
+    S_NQ,
+    S_NR,
+    S_NU,
+    T_GAP,
+    T_GAP_T,
+    WORK_TYPE,
+    structure,
+)
+
+INFINITY = 1e300
+
+# the three steps: end states, and scalars t_B, t_E, dt, order, error, probed
+ACCEPTED, PREVIOUS, ACTUAL = range(3)
+K_T_B, K_T_E, K_DT, K_ORDER, K_ERROR = range(5)
+Steps = namedtuple("Steps", "q u P modes scalars gap rate phi")
+
+
+def make_steps(n_q, n_u, n_N, n_rows, n_laws):
+    """Storage of the three steps; `phi` (2, n_laws) keeps the law functions at the last two certified instants."""
+    r, l = max(n_rows, 1), max(n_laws, 1)
+    return Steps(
+        q=np.zeros((3, n_q)), u=np.zeros((3, n_u)), P=np.zeros((3, r)), modes=np.zeros((3, l), dtype=np.int64),
+        scalars=np.zeros((3, 5)), gap=np.zeros((3, max(n_N, 1))), rate=np.zeros((3, max(n_N, 1))),
+        phi=np.zeros((2, l)),
+    )  # fmt: skip
+
+
+STEPS_TYPE = typeof(make_steps(1, 1, 1, 1, 1))
+
+
+@kernel(void(STEPS_TYPE, int64, int64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def copy_step(s, source, target):
+    """Step `target` becomes step `source`."""
+    for k in range(s.q.shape[1]):
+        s.q[target, k] = s.q[source, k]
+    for k in range(s.u.shape[1]):
+        s.u[target, k] = s.u[source, k]
+    for k in range(s.P.shape[1]):
+        s.P[target, k] = s.P[source, k]
+    for k in range(s.modes.shape[1]):
+        s.modes[target, k] = s.modes[source, k]
+    for k in range(s.scalars.shape[1]):
+        s.scalars[target, k] = s.scalars[source, k]
+    for k in range(s.gap.shape[1]):
+        s.gap[target, k] = s.gap[source, k]
+        s.rate[target, k] = s.rate[source, k]
+
+
+@kernel(
+    void(LAWS_TYPE, i8_1, float64, WORK_TYPE, f8_1),
+    references=False,
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+)
+def law_functions(laws, size, h, w, phi):
+    """Functions that vanish where a mode ends, read off a probe of length `h` (see the module's text)."""
+    for l in range(size[S_NL]):
+        a = w.ints[PLACE, l]
+        mode = w.modes_new[l]
+        value = INFINITY
+        if laws.ints[KIND, l] == HALF_LINE:
+            value = w.rows[P, w.ints[ROW, a]] / h if a >= 0 and mode == 1 else w.g[l]
+        elif a >= 0 and mode != 0:
+            i0 = w.ints[ROW, a]
+            s = 0.0
+            if mode == 1:
+                for d in range(w.ints[DIM, a]):
+                    s += w.rows[P, i0 + d] ** 2
+                r = radius(w.ints, w.reals, w.rows, a)
+                value = (r - s**0.5) / h
+                if laws.ints[KIND, l] == 1:
+                    value = min(w.rows[HI, i0] - w.rows[P, i0], w.rows[P, i0] - w.rows[LO, i0]) / h
+            else:
+                for d in range(w.ints[DIM, a]):
+                    s += w.rows[GAMMA_B, i0 + d] ** 2
+                value = s**0.5
+        phi[l] = value
+
+
+@kernel(
+    int64(
+        *MODEL_TYPES, LAWS_TYPE, i8_1, f8_1, f8_1, WORK_TYPE, TABLEAU_TYPE, STEPS_TYPE, i8_1, f8_1, i8_1, f8_1, OUTPUT_TYPE,
+        i8_2, f8_2, f8_1, f8_1, int64,
+    ),
+    references=False,
+)  # fmt: skip
+def run_extrapolated(
+    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project,
+    laws, size, options, p, w, x, s, xi, xf, counters, totals, out, events, event_times, t_eval, info, budget,
+):  # fmt: skip
+    """Up to `budget` main steps towards the end of the segment; returns the status of the base scheme (0 if all is well)."""
+    n_q, n_u, n_N, n_rows, n_laws = size[S_NQ], size[S_NU], size[S_NN], size[S_NR], size[S_NL]
+    dt_min, dt_max, t_end = xf[F_DT_MIN], xf[F_DT_MAX], xf[F_T_END]
+    locate = xi[X_LOCATE] != 0
+    note = x.note
+    n_eval = t_eval.size
+    capacity = out.q.shape[0]
+    for _ in range(budget):
+        if counters[C_STEP] >= counters[C_STEPS] or counters[C_EVENTS] + 2 * n_laws > events.shape[0]:
+            break
+        if n_eval == 0 and counters[C_OUT] + 3 > capacity:
+            break
+        t = s.scalars[PREVIOUS, K_T_E]
+        left = t_end - t
+        finished = left <= 0.0
+
+        flag = SMOOTH
+        accepted = 0  # how many steps become final now: 1 the previous or the actual one, 2 both
+        resolved = False
+        if not finished:
+            # length of the actual step; a remainder shorter than a tenth of dt_min is swallowed
+            dt = min(xf[F_DT_NEXT], dt_max)
+            if counters[C_FIRST]:
+                dt = dt_min
+            t_new = t + dt
+            if dt >= left - 0.1 * dt_min:
+                dt = left
+                t_new = t_end
+            minimal = dt <= dt_min * (1.0 + 1e-9)
+            flag = main_step(
+                f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w, x, xi, xf, totals,
+                t, dt, s.q[PREVIOUS], s.u[PREVIOUS], s.P[PREVIOUS], s.modes[PREVIOUS], xi[X_FIXED], counters[C_FIRST], info,
+            )  # fmt: skip
+            if flag == FAILED:
+                return int(note[N_STATUS])
+            error, order, law = note[N_ERROR], note[N_ORDER], int(note[N_LAW])
+
+            if flag == SMOOTH or flag == NOT_ACCURATE or flag == RESOLVED:
+                for k in range(n_q):
+                    s.q[ACTUAL, k] = x.q_E[k]
+                for k in range(n_u):
+                    s.u[ACTUAL, k] = x.u_E[k]
+                for k in range(n_rows):
+                    s.P[ACTUAL, k] = x.P_E[k]
+                for l in range(n_laws):
+                    s.modes[ACTUAL, l] = x.modes_E[l]
+                s.scalars[ACTUAL, K_T_B] = t
+                s.scalars[ACTUAL, K_T_E] = t_new
+                s.scalars[ACTUAL, K_DT] = dt
+                s.scalars[ACTUAL, K_ORDER] = order
+                s.scalars[ACTUAL, K_ERROR] = error
+                if n_N > 0:
+                    # gaps and their rates at the end
+                    f_gap(t_new, s.q[ACTUAL], s.u[ACTUAL], p, s.gap[ACTUAL])
+                    if size[S_CONST_W] == 0:
+                        f_dir(t_new, s.q[ACTUAL], s.u[ACTUAL], p, w.WT)
+                    if size[S_HAS_ZETA]:
+                        f_zeta(t_new, s.q[ACTUAL], s.u[ACTUAL], p, w.zeta)
+                    for l in range(n_N):
+                        rate = w.zeta[l]
+                        for k in range(n_u):
+                            rate += w.WT[l, k] * s.u[ACTUAL, k]
+                        s.rate[ACTUAL, l] = rate
+                        # a contact that closed and opened inside the step: an interior minimum of the cubic below zero
+                        if not minimal and structure(HALF_LINE, s.modes[ACTUAL, l]) == 0:
+                            g_0, g_1 = s.gap[PREVIOUS, l], s.gap[ACTUAL, l]
+                            d_0, d_1 = s.rate[PREVIOUS, l] * dt, rate * dt
+                            if d_0 < 0.0 and d_1 > 0.0:
+                                # g = g_0 + d_0 z + b z^2 + a z^3; its derivative changes sign once in (0, 1)
+                                a = 2.0 * (g_0 - g_1) + d_0 + d_1
+                                b = 3.0 * (g_1 - g_0) - 2.0 * d_0 - d_1
+                                lo, hi = 0.0, 1.0
+                                for _k in range(40):
+                                    z = 0.5 * (lo + hi)
+                                    if d_0 + z * (2.0 * b + z * 3.0 * a) < 0.0:
+                                        lo = z
+                                    else:
+                                        hi = z
+                                if g_0 + z * (d_0 + z * (b + z * a)) < -xf[F_GAP_TOL]:
+                                    flag = DETECTED
+                                    law = l
+                                    note[N_T_FAIL] = t + z * dt
+
+            if flag == NOT_ACCURATE and not minimal:
+                xi[X_REJECTED] += 1
+                xf[F_DT_NEXT] = 0.5 * dt if 0.5 * dt >= 3.0 * dt_min else dt_min
+                continue
+
+            if flag == RESOLVED:
+                # Table VI
+                resolved = True
+                accepted = 2
+            elif flag == DETECTED:
+                # Table V; with location only the actual step is lost
+                xi[X_REJECTED] += 1
+                xf[F_T_NOINC] = t_new
+                xf[F_RIGHT] = min(xf[F_RIGHT], note[N_T_FAIL])
+                if not locate:
+                    copy_step(s, ACCEPTED, PREVIOUS)
+            elif locate:
+                # certify the end of the step by a probe
+                certified = True
+                if not minimal and t_new < t_end:
+                    probe_flag = main_step(
+                        f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w, x, xi, xf,
+                        totals, t_new, dt_min, s.q[ACTUAL], s.u[ACTUAL], s.P[ACTUAL], s.modes[ACTUAL], 1, 1, info,
+                    )  # fmt: skip
+                    if probe_flag == FAILED:
+                        return int(note[N_STATUS])
+                    for l in range(n_laws):
+                        kind = laws.ints[KIND, l]
+                        if structure(kind, x.modes_E[l]) != structure(kind, s.modes[PREVIOUS, l]):
+                            certified = False
+                            law = l
+                            break
+                    if certified:
+                        for l in range(n_laws):
+                            s.phi[1, l] = s.phi[0, l]
+                        xf[F_T_PHI_OLD] = xf[F_T_PHI]
+                        xf[F_T_PHI] = t_new
+                        law_functions(laws, size, dt_min, w, s.phi[0])
+                if certified:
+                    accepted = 1
+                else:
+                    xi[X_REJECTED] += 1
+                    xf[F_RIGHT] = min(xf[F_RIGHT], t_new)
+                    flag = DETECTED
+            else:
+                accepted = 1
+
+        # ---- events of a resolved switching point
+        if resolved and counters[C_FIRST] == 0:
+            for l in range(n_laws):
+                kind = laws.ints[KIND, l]
+                if structure(kind, s.modes[ACTUAL, l]) != structure(kind, s.modes[PREVIOUS, l]):
+                    e = counters[C_EVENTS]
+                    events[e, 0] = counters[C_TOTAL] + (
+                        1 if not locate and s.scalars[PREVIOUS, K_T_E] > s.scalars[ACCEPTED, K_T_E] else 0
+                    )
+                    events[e, 1] = l
+                    events[e, 2] = s.modes[PREVIOUS, l]
+                    events[e, 3] = s.modes[ACTUAL, l]
+                    event_times[e, 0] = t
+                    event_times[e, 1] = t_new
+                    counters[C_EVENTS] = e + 1
+
+        # ---- output of the steps that became final
+        first = counters[C_FIRST] != 0
+        if flag != DETECTED or finished:
+            for part in range(2):
+                # part 0: the previous step, waiting in bisection; part 1: the actual step
+                begin, end = ACCEPTED, PREVIOUS
+                if part == 0:
+                    if locate or s.scalars[PREVIOUS, K_T_E] <= s.scalars[ACCEPTED, K_T_E] or first:
+                        continue
+                else:
+                    begin, end = PREVIOUS, ACTUAL
+                    if finished or (not locate and accepted < 2 and not first):
+                        continue
+                counters[C_TOTAL] += 1
+                t_B, t_E = s.scalars[begin, K_T_E], s.scalars[end, K_T_E]
+                for l in range(n_N):
+                    if s.gap[end, l] < totals[T_GAP]:
+                        totals[T_GAP] = s.gap[end, l]
+                        totals[T_GAP_T] = t_E
+                for k in range(n_q):
+                    x.scale[k] = max(x.scale[k], abs(s.q[end, k]))
+                for k in range(n_u):
+                    x.scale[n_q + k] = max(x.scale[n_q + k], abs(s.u[end, k]))
+                while counters[C_OUT] < capacity:
+                    t_out = t_E
+                    if n_eval > 0:
+                        if counters[C_EVAL] >= n_eval or t_eval[counters[C_EVAL]] > t_E:
+                            break
+                        t_out = t_eval[counters[C_EVAL]]
+                        counters[C_EVAL] += 1
+                    elif counters[C_TOTAL] % counters[C_EVERY] != 0 and not (
+                        t_E >= t_end and counters[C_TAIL] != 0
+                    ):
+                        break
+                    j = counters[C_OUT]
+                    dense = t_out < t_E
+                    if dense:
+                        # the same extrapolation again, up to the instant asked for: it does not disturb the run
+                        flag_out = main_step(
+                            f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w, x, xi,
+                            xf, totals, t_B, t_out - t_B, s.q[begin], s.u[begin], s.P[begin], s.modes[end],
+                            int(s.scalars[end, K_ORDER]), 1, info,
+                        )  # fmt: skip
+                        if flag_out == FAILED:
+                            return int(note[N_STATUS])
+                    out.scalars[j, 0] = t_out
+                    out.scalars[j, 1] = s.scalars[end, K_DT]
+                    out.scalars[j, 2] = s.scalars[end, K_ERROR]
+                    out.scalars[j, 3] = s.scalars[end, K_ORDER]
+                    for k in range(n_q):
+                        out.q[j, k] = x.q_E[k] if dense else s.q[end, k]
+                    for k in range(n_u):
+                        out.u[j, k] = x.u_E[k] if dense else s.u[end, k]
+                    for k in range(n_rows):
+                        out.P[j, k] = s.P[end, k]
+                    for l in range(n_laws):
+                        out.modes[j, l] = s.modes[end, l]
+                    counters[C_OUT] = j + 1
+                    if n_eval == 0:
+                        break
+        if finished:
+            counters[C_STEP] = counters[C_STEPS]
+            copy_step(s, PREVIOUS, ACCEPTED)
+            break
+
+        # ---- the three steps move on
+        if flag != DETECTED:
+            if locate or resolved or first:
+                copy_step(s, ACTUAL, ACCEPTED)
+                copy_step(s, ACTUAL, PREVIOUS)
+            else:
+                copy_step(s, PREVIOUS, ACCEPTED)
+                copy_step(s, ACTUAL, PREVIOUS)
+        counters[C_FIRST] = 0
+
+        # ---- length of the next step
+        if resolved or first:
+            xf[F_T_NOINC] = t_new
+            xf[F_RIGHT] = INFINITY
+            xf[F_T_PHI] = -INFINITY
+            xf[F_T_PHI_OLD] = -INFINITY
+            xf[F_T_TRIED] = -INFINITY
+            xi[X_EVENTS_AT_MIN] += 1
+            xf[F_DT_NEXT] = min(max(2.0 * dt, 3.0 * dt_min), dt_max)
+        elif not locate:
+            if flag == DETECTED:
+                xf[F_DT_NEXT] = 0.5 * dt if 0.5 * dt >= 3.0 * dt_min else dt_min
+            elif s.scalars[ACCEPTED, K_T_B] > xf[F_T_NOINC]:
+                xf[F_DT_NEXT] = min(max(2.0 * dt, 3.0 * dt_min), dt_max)
+            else:
+                xf[F_DT_NEXT] = dt
+        else:
+            t_a = s.scalars[ACCEPTED, K_T_E]
+            if law >= 0:
+                xf[F_LAW] = law
+            if xf[F_RIGHT] < INFINITY and t_a < xf[F_RIGHT] + 2.0 * dt_min:
+                # search: one secant trial from each certified instant, bisection if it goes too far
+                width = max(xf[F_RIGHT] - t_a, dt_min)
+                target = 0.5 * width
+                k = int(xf[F_LAW])
+                old, new = s.phi[1, k], s.phi[0, k]
+                usable = xf[F_T_PHI] == t_a and xf[F_T_PHI_OLD] > -INFINITY and old > new and new > 0.0
+                if usable and xf[F_T_TRIED] != t_a:
+                    secant = new * (t_a - xf[F_T_PHI_OLD]) / (old - new)
+                    target = min(secant - 0.2 * dt_min, 0.9 * width)
+                    xf[F_T_TRIED] = t_a
+                if not target >= 3.0 * dt_min:
+                    target = dt_min
+                xf[F_DT_NEXT] = target
+            else:
+                xf[F_RIGHT] = INFINITY
+                growth = 8.0 if order <= 2.0 else 2.0
+                xf[F_DT_NEXT] = min(max(growth * dt, 3.0 * dt_min), dt_max)
+    return OK

@@ -1,0 +1,270 @@
+"""The scheme `extrapolated-moreau`: Studer's augmented time-stepping.
+
+Three modules, each wrapping the one below without knowing it (Studer, Leine, Glocker 2008, sec. 9): the time-stepping
+module (`_core.moreau`), the extrapolation module (`_core.extrapolation`) and the step-size adjustment module
+(`_core.extrapolation_run`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core import moreau as core
+from nonsmooth._core.solve_laws import O_IMPLICIT, O_STAY
+from nonsmooth.contact.solvers import Exact, _Solver
+from nonsmooth.errors import InputError, NonFiniteError, RangeError
+from nonsmooth.schemes.base import Plan
+from nonsmooth.schemes.run import CompiledRun
+
+MAX_LEVELS = 16
+SEQUENCES = {
+    "odd": [2 * i + 1 for i in range(MAX_LEVELS)],
+    "all": [i + 1 for i in range(MAX_LEVELS)],
+    "bulirsch": [1, 3, 5, 9, 17, 33, 65, 129],
+}
+
+
+@dataclass(frozen=True)
+class ExtrapolatedMoreau:
+    """Time-stepping with switching-point search, step-size adjustment and extrapolation.
+
+    Parameters
+    ----------
+    order : int, optional
+        Fixed order in smooth parts (sec. 10.3); by default the order follows the tolerances.
+    max_order : int
+        Highest order.
+    dt_min, dt_max : float, optional
+        Smallest step, with which switching points are crossed, and largest step; chosen from `rtol` and the time scale of
+        the model if left out.
+    rtol, atol : float
+        Tolerances of the error test; `atol` defaults to `rtol` times the largest size each component has had.
+    substeps : {"odd", "all", "bulirsch"} or sequence of int
+        Numbers of substeps. "all" fails at enduring contacts with restitution (sec. 8.1) and is there to show it.
+    restitution : {"newton", "modified"}
+        "modified" uses e^(dt/dt_min) (sec. 8.2).
+    base : {"midpoint", "implicit"}
+        The base scheme: Moreau's midpoint rule, or evaluation at the end of the step.
+    locate : bool
+        Find switching points by secants on the laws' own functions; False is the paper's bisection.
+    solver : Exact, PSOR or PJOR
+    """
+
+    order: int | None = None
+    max_order: int = 6
+    dt_min: float | None = None
+    dt_max: float | None = None
+    rtol: float = 1e-6
+    atol: float = 0.0
+    substeps: Any = "odd"
+    restitution: str = "newton"
+    base: str = "midpoint"
+    locate: bool = True
+    solver: _Solver = field(default_factory=Exact)
+
+    name = "extrapolated-moreau"
+
+    def __post_init__(self):
+        for name in ("dt_min", "dt_max"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if not math.isfinite(value):
+                raise NonFiniteError(f"`{name}` is {value}: it must be finite.")
+            if value <= 0:
+                raise RangeError(f"`{name}` is {value:g}: it must be positive.")
+        if self.dt_min is not None and self.dt_max is not None and self.dt_min >= self.dt_max:
+            raise RangeError(f"`dt_min` = {self.dt_min:g} must be smaller than `dt_max` = {self.dt_max:g}.")
+        for name in ("rtol", "atol"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not math.isfinite(value):
+                raise NonFiniteError(f"`{name}` is {value!r}: it must be a finite number.")
+        if not 10 * np.finfo(float).eps <= self.rtol <= 1:
+            raise RangeError(f"`rtol` is {self.rtol:g}: it must lie between 2.3e-15 and 1.")
+        if self.atol < 0:
+            raise RangeError(
+                f"`atol` is {self.atol:g}: it must not be negative (0: rtol times the size of each component)."
+            )
+        for name in ("order", "max_order"):
+            value = getattr(self, name)
+            if value is not None and (int(value) != value or not 1 <= value <= MAX_LEVELS):
+                raise RangeError(f"`{name}` is {value!r}: a whole number from 1 to {MAX_LEVELS} is wanted.")
+        if self.restitution not in ("newton", "modified"):
+            raise InputError(f"`restitution` is {self.restitution!r}: 'newton' or 'modified' is wanted.")
+        if self.base not in ("midpoint", "implicit"):
+            raise InputError(f"`base` is {self.base!r}: 'midpoint' or 'implicit' is wanted.")
+        if not isinstance(self.solver, _Solver):
+            raise InputError(f"`solver` is {self.solver!r}: give Exact(...), PSOR(...) or PJOR(...).")
+        self.sequence()
+
+    def sequence(self) -> list[int]:
+        """Numbers of substeps, checked."""
+        if isinstance(self.substeps, str):
+            if self.substeps not in SEQUENCES:
+                raise InputError(
+                    f"`substeps` is {self.substeps!r}: one of {', '.join(SEQUENCES)} or a sequence is wanted."
+                )
+            numbers = SEQUENCES[self.substeps]
+        else:
+            numbers = [int(n) for n in self.substeps]
+            if not numbers or numbers[0] != 1 or any(b <= a for a, b in zip(numbers, numbers[1:])):
+                raise InputError(
+                    f"`substeps` is {self.substeps!r}: an increasing sequence that starts with 1 is wanted."
+                )
+        wanted = self.order or self.max_order
+        if len(numbers) < wanted:
+            raise RangeError(f"`substeps` has {len(numbers)} entries: order {wanted} needs as many.")
+        return numbers
+
+    def options(self) -> dict[str, Any]:
+        """Options by name, for the result."""
+        names = ("order", "max_order", "dt_min", "dt_max", "rtol", "atol", "restitution", "base", "locate")
+        chosen = {name: getattr(self, name) for name in names}
+        chosen["substeps"] = self.substeps if isinstance(self.substeps, str) else str(list(self.substeps))
+        return {name: value for name, value in chosen.items() if value is not None}
+
+    def estimate_steps(self, segments) -> int | None:
+        return None
+
+    def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> ExtrapolatedRun:
+        return ExtrapolatedRun(self, model, t, q, u, plan)
+
+    def step_limits(self, model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> tuple[float, float]:
+        """`dt_min` and `dt_max`, chosen where they were left out."""
+        scale = time_scale(model, t, q, u, span)
+        dt_max = self.dt_max if self.dt_max is not None else scale
+        resolution = 64 * np.finfo(float).eps * max(abs(t), abs(t + span))
+        dt_min = (
+            self.dt_min
+            if self.dt_min is not None
+            else max(min(0.01 * self.rtol * scale, 0.1 * dt_max), resolution)
+        )
+        if dt_min < resolution / 16:
+            raise RangeError(
+                f"`dt_min` = {dt_min:g} is below the resolution of time at t = {t + span:g} ({resolution / 16:.2g}): use a larger "
+                "dt_min or shift the time axis."
+            )
+        if dt_min >= dt_max:
+            raise RangeError(f"`dt_min` = {dt_min:g} must be smaller than `dt_max` = {dt_max:g}.")
+        return dt_min, dt_max
+
+
+def time_scale(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> float:
+    """min(span/50, |M^-1 dh/dq|^(-1/2), |M^-1 dh/du|^(-1)), by differences at the start."""
+    M = model.mass_matrix(t, q)
+    B = model.kinematic_matrix(t, q)
+    h_0 = model.forces(t, q, u)
+
+    def slope(vary_q: bool) -> float:
+        x = q if vary_q else u
+        J = np.zeros((model.n_u, x.size))
+        size = max(float(np.max(np.abs(x), initial=0.0)), 1e-3)
+        for j in range(x.size):
+            y = x.copy()
+            y[j] += 1e-6 * size
+            h_1 = model.forces(t, y, u) if vary_q else model.forces(t, q, y)
+            J[:, j] = (h_1 - h_0) / (1e-6 * size)
+        if vary_q:
+            J = J @ B
+        with np.errstate(all="ignore"):
+            A = np.linalg.solve(M, J)
+        return float(np.max(np.abs(np.linalg.eigvals(A)))) if np.all(np.isfinite(A)) and A.size else 0.0
+
+    scales = [span / 50]
+    stiffness, damping = slope(True), slope(False)
+    if stiffness > 0:
+        scales.append(stiffness**-0.5)
+    if damping > 0:
+        scales.append(1 / damping)
+    return min(scales)
+
+
+class ExtrapolatedRun(CompiledRun):
+    """A run of `ExtrapolatedMoreau` in progress."""
+
+    def __init__(self, scheme: ExtrapolatedMoreau, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
+        from nonsmooth._core import extrapolation as ex
+        from nonsmooth._core import extrapolation_run as xr
+
+        super().__init__(model, scheme.solver.options(), t, q, u, plan)
+        self.ex, self.xr, self.scheme = ex, xr, scheme
+        laws = model.laws
+        span = plan.segments[-1][1] - plan.segments[0][0] if plan.segments else 1.0
+        self.dt_min, self.dt_max = scheme.step_limits(model, t, q, u, span)
+        length = float(np.max(np.abs(q), initial=0.0)) or 1.0
+        self.options[O_STAY] = max(1e-9, 10 * scheme.rtol) * length
+        self.options[O_IMPLICIT] = scheme.base == "implicit"
+        levels = scheme.order or scheme.max_order
+        self.x = ex.make_tableau(model.n_q, model.n_u, laws.n_rows, laws.n_laws, levels, scheme.sequence())
+        self.x.e_0[: laws.n_laws] = laws.e
+        # a component that starts at zero is measured against the largest of its kind
+        for part, values in ((slice(0, q.size), q), (slice(q.size, None), u)):
+            self.x.scale[part] = np.maximum(np.abs(values), 0.01 * np.max(np.abs(values), initial=0.0))
+        self.xi = np.zeros(ex.N_XINTS, dtype=np.int64)
+        self.xi[ex.X_MAX_ORDER] = levels
+        self.xi[ex.X_FIXED] = scheme.order or 0
+        self.xi[ex.X_LOCATE] = scheme.locate
+        self.xi[ex.X_EMOD] = scheme.restitution == "modified"
+        self.xi[ex.X_ACCEPT] = plan.accept
+        self.xf = np.zeros(ex.N_XFLOATS)
+        self.xf[ex.F_DT_MIN], self.xf[ex.F_DT_MAX] = self.dt_min, self.dt_max
+        self.xf[ex.F_RTOL], self.xf[ex.F_ATOL] = scheme.rtol, scheme.atol
+        self.xf[ex.F_DT_NEXT] = self.dt_min
+        self.xf[ex.F_RIGHT] = xr.INFINITY
+        self.xf[ex.F_T_PHI] = self.xf[ex.F_T_PHI_OLD] = self.xf[ex.F_T_TRIED] = -xr.INFINITY
+        self.xf[ex.F_T_NOINC] = t
+        self.xf[ex.F_GAP_TOL] = 1e-12 * length
+        self.s = xr.make_steps(model.n_q, model.n_u, laws.n_N, laws.n_rows, laws.n_laws)
+        self.s.q[:], self.s.u[:] = q, u
+        self.s.scalars[:, xr.K_T_E] = t
+
+    def begin_segment(self, t_begin: float, t_end: float) -> None:
+        self.xf[self.ex.F_T_END] = t_end
+        self.counters[core.C_STEP], self.counters[core.C_STEPS] = 0, 1
+        self.counters[core.C_TAIL] = t_end == self.plan.segments[-1][1]
+        self.t_end = t_end
+
+    @property
+    def t(self) -> float:
+        return float(self.s.scalars[self.xr.ACCEPTED, self.xr.K_T_E])
+
+    @property
+    def dt(self) -> float:
+        """Size of the base step that failed last."""
+        return float(self.x.note[self.ex.N_LAST_H])
+
+    @property
+    def base_steps(self) -> int:
+        return int(self.xi[self.ex.X_BASE])
+
+    def note_first_modes(self) -> None:
+        self.note_modes(self.s.modes[self.xr.ACCEPTED])
+
+    def advance(self, budget: int) -> int:
+        status = self.xr.run_extrapolated(
+            *self.functions, self.laws, self.size, self.options, self.p, self.work, self.x, self.s, self.xi, self.xf,
+            self.counters, self._totals, self.out, self.events, self.event_times, self.plan.t_eval, self.info, budget,
+        )  # fmt: skip
+        self.rejected = int(self.xi[self.ex.X_REJECTED])
+        return status
+
+    def retry_halved(self, levels: int) -> int:
+        """After a failed base step: go on with a smaller main step, if there is one."""
+        self.state.u[:] = self.s.u[self.xr.ACCEPTED]
+        if self.xf[self.ex.F_DT_NEXT] <= self.dt_min * (1 + 1e-9):
+            return core.UNCONVERGED
+        smaller = 0.5 * self.xf[self.ex.F_DT_NEXT]
+        self.xf[self.ex.F_DT_NEXT] = smaller if smaller >= 3 * self.dt_min else self.dt_min
+        self.xi[self.ex.X_REJECTED] += 1
+        return core.OK
+
+    def describe(self, third, fourth):
+        return {
+            "order": fourth.astype(np.int64),
+            "residual": third,
+            "iterations": np.zeros(third.size, dtype=np.int64),
+        }
