@@ -70,8 +70,9 @@ def solve_filippov(
         Algorithm 2). Default: the set with the fewest members, then the order of the regions, with a `NonUniqueWarning`.
     epsilon : float, optional
         Relative width of the epsilon-active sets, default ``0.1 rtol``.
-    location : float, optional
-        Relative bound of the switching function at a located switching point, default ``1e-3 rtol``.
+    location : float or "dense", optional
+        Relative bound of the switching function at a located switching point, default ``1e-5 rtol``; the point is located on the
+        integration itself. "dense" stops after Brent's method on the dense output: cheaper, but of its lower order.
     max_steps, max_events : int
 
     Returns
@@ -117,6 +118,10 @@ def solve_filippov(
         raise RangeError(f"solve_filippov: max_step = {max_step} must be positive")
     if choose is not None and not callable(choose):
         raise InputError("solve_filippov: choose must be a function (t, x, candidates) -> index")
+    if location is not None and location != "dense" and not (isinstance(location, float) and location > 0.0):
+        raise RangeError(f"solve_filippov: location = {location!r} must be a positive number or 'dense'")
+    if epsilon is not None and not epsilon > 0.0:
+        raise RangeError(f"solve_filippov: epsilon = {epsilon!r} must be positive")
     times = _checked_times(t_eval, t0, t1)
     options = Options(
         method=method, rtol=rtol, atol=atol, max_step=max_step, first_step=dt or first_step or 0.0, fixed=dt is not None,
@@ -200,9 +205,9 @@ class FilippovSolution:
             out = np.repeat(self.y[:, :1], times.size, axis=1)
         else:
             at = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.Q) - 1)
-            h = self.t[at + 1] - self.t[at]
+            h = self.Q[at, -1, 0]  # length of time of the polynomial; a step cut on dense output keeps the whole one
             theta = np.where(h > 0.0, (times - self.t[at]) / np.where(h > 0.0, h, 1.0), 1.0)
-            out = nested_eval(self.y.T[at], self.Q[at], theta).T
+            out = nested_eval(self.y.T[at], self.Q[at, :-1], theta).T
             end = times >= self.t[-1]
             out[:, end] = self.y[:, -1:]
         return out[:, 0] if np.ndim(t) == 0 else out
@@ -220,15 +225,12 @@ def _modes(active, starts):
 
 def _events(run, before, after, times):
     """One record for every group whose active regions change."""
-    starts = run.c.starts
     events = []
     accumulated = [t for t, _ in run.out.accumulations]
-    for t, b, a in zip(times, before, after):
-        for j in range(len(starts) - 1):
-            rows = slice(starts[j], starts[j + 1])
-            if np.array_equal(b[rows], a[rows]):
+    for t, b, a in zip(times.tolist(), before, after):
+        for name, old, new in zip(run.names, run.named(b), run.named(a)):
+            if old == new:
                 continue
-            old, new = np.flatnonzero(b[rows]).astype(np.int8), np.flatnonzero(a[rows]).astype(np.int8)
             if t in accumulated:
                 kind = "zeno"
             elif len(old) == 1 and len(new) > 1:
@@ -237,7 +239,7 @@ def _events(run, before, after, times):
                 kind = "slip"
             else:
                 kind = "switch"
-            events.append(Event(float(t), kind, run.names[j], old, new))
+            events.append(Event(t, kind, name, np.array(old, dtype=np.int8), np.array(new, dtype=np.int8)))
     return events
 
 

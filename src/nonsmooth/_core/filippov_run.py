@@ -17,7 +17,7 @@ import numpy as np
 
 from .jit import f8_1, f8_2, first_class, float64, i8_1, kernel, noinline, void
 from .lcp_enumeration import enumerate_lcp
-from .rk import EXPLICIT, H_NEXT, H_TAKEN, OK, Q_0, Y_NEW, dense_eval
+from .rk import EXPLICIT, H_NEXT, H_TAKEN, NSTEPS, OK, Q_0, Y_NEW, dense_eval
 from .roots import FOUND, NO_CONVERGENCE, root_on_dense, root_on_step
 from .single_step import accept, start
 from .sliding import build_lcp, project
@@ -193,7 +193,6 @@ def begin_piece(method, f, g, y, p, lay, starts, work, control, C, opt):
     g(opt[T], y, p, C[G_START])
     p[lay[COUNT] + REUSE] = 0.0
     thresholds(lay, starts, p, C, opt[EPSILON])
-    opt[H_PREVIOUS] = 0.0
     for k in range(lay[R_]):
         C[ARMED, k] = 1.0 if C[G_START, k] > C[EPS, k] else 0.0
 
@@ -213,6 +212,10 @@ def suspicious(C, opt, h, R):
                 return True
             continue
         gp = C[G_PREVIOUS, k]
+        if not np.isfinite(gp):  # the component means something else since the last switching point
+            if min(g0, g1) < 2.0 * abs(g1 - g0):
+                return True
+            continue
         # Second divided difference on (-ratio, 0, 1), then the lowest value of the parabola in [0, 1].
         c2 = ((g1 - g0) - (g0 - gp) / ratio) / (1.0 + ratio)
         slope = (g1 - g0) - c2
@@ -224,16 +227,26 @@ def suspicious(C, opt, h, R):
 
 
 @kernel
+def remember(C, opt, h, R):
+    """The start of the step of length `h` just made becomes the earlier of the three points `suspicious` looks at."""
+    for k in range(R):
+        C[G_PREVIOUS, k] = C[G_START, k]
+    opt[H_PREVIOUS] = h
+
+
+@kernel
 def record(t, y, h, rows, p, lay, work, info, t_out, y_out, q_out, mode_out):
-    """Store the end of a step, its dense output and the active set it was made with."""
+    """Store the end of a step, its dense output (over a length of time `h`) and the active set it was made with."""
     c = info[COUNT_OUT]
     t_out[c] = t
     for k in range(y.size):
         y_out[c, k] = y[k]
     if q_out.shape[0] > 0:
+        last = q_out.shape[1] - 1
         for k in range(y.size):
-            for j in range(q_out.shape[1]):
+            for j in range(last):
                 q_out[c, j, k] = work.F[Q_0 + j, k] if j < rows else 0.0
+            q_out[c, last, k] = h
     for k in range(lay[R_]):
         mode_out[c, k] = 1 if p[lay[ACTIVE] + k] > 0.0 else 0
     info[COUNT_OUT] = c + 1
@@ -321,12 +334,11 @@ def advance(
                 to_surface(lay, starts, p, y, F_, G_)
             record(opt[T], y, h, rows, p, lay, work, info, t_out, y_out, q_out, mode_out)
             thresholds(lay, starts, p, C, opt[EPSILON])
+            remember(C, opt, h, R)
             for k in range(R):
-                C[G_PREVIOUS, k] = C[G_START, k]
                 C[G_START, k] = C[G_END, k]
                 if C[G_END, k] > C[EPS, k]:
                     C[ARMED, k] = 1.0
-            opt[H_PREVIOUS] = h
             continue
         # Step 4: the earliest of the components that changed sign, by Brent's method on the dense output ...
         if rows == 0:
@@ -334,6 +346,7 @@ def advance(
         first = 2.0
         low = 0.0
         g_low = 0.0
+        xtol = 1e-4 if opt[LOCATE] >= 0.0 else -opt[LOCATE]
         for k in range(R):
             if not (C[G_END, k] < 0.0 and (C[ARMED, k] > 0.0 or C[G_END, k] < -C[EPS, k])):
                 continue
@@ -356,13 +369,27 @@ def advance(
                     watch_all(lay, p, 1.0)
                     return IMMEDIATE
             theta = root_on_dense(
-                g, k, t, y, h, F[Q_0:], rows, p, a, middle, ga, C[G_END, k], 1e-4, buffer, C[G_ROOT]
+                g, k, t, y, h, F[Q_0:], rows, p, a, middle, ga, C[G_END, k], xtol, buffer, C[G_ROOT]
             )
             if theta < first:
                 first = theta
                 hit = k
                 low = a
                 g_low = ga
+        if opt[LOCATE] < 0.0:
+            # On the dense output alone: the state of the interpolant is taken over.
+            watch_all(lay, p, 1.0)
+            dense_eval(y, F[Q_0:], rows, first, buffer)
+            opt[T] = t + first * h
+            for k in range(n):
+                y[k] = buffer[k]
+            work.ints[NSTEPS] += 1
+            work.reals[H_NEXT] = h
+            remember(C, opt, first * h, R)
+            g(opt[T], y, p, C[G_END])
+            record(opt[T], y, h, rows, p, lay, work, info, t_out, y_out, q_out, mode_out)
+            info[COMPONENT] = hit
+            return CHOICE
         # ... then on the integration itself.
         high = middle * h
         verified = 1 if middle == 1.0 else 0
@@ -410,6 +437,7 @@ def advance(
             rows = dense(method, f, t, y, h, p, work)
             g(t + h, F[Y_NEW], p, C[G_END])
         work.reals[H_NEXT] = work.reals[H_TAKEN] if control.fixed == 0 else work.reals[H_NEXT]
+        remember(C, opt, h, R)
         accept(method, t, y, h, work)
         opt[T] = t + h
         record(opt[T], y, h, rows, p, lay, work, info, t_out, y_out, q_out, mode_out)
@@ -506,6 +534,13 @@ def commit(method, f, g, y, p, lay, starts, work, control, C, opt, info, chosen,
         ev_before[e, k] = 1 if p[lay[ACTIVE] + k] > 0.0 else 0
         ev_after[e, k] = 1 if chosen[k] > 0.0 else 0
         changed = changed or ev_before[e, k] != ev_after[e, k]
+    for j in range(starts.size - 1):
+        same = True
+        for k in range(starts[j], starts[j + 1]):
+            same = same and ev_before[e, k] == ev_after[e, k]
+        if not same:
+            for k in range(starts[j], starts[j + 1]):
+                C[G_PREVIOUS, k] = np.nan
     if set_active(lay, starts, p, chosen) > 0:
         to_surface(lay, starts, p, y, F_, G_)
     if changed:

@@ -84,6 +84,44 @@ def least_norm(D, r, d, lam):
 
 
 @kernel
+def one_surface(starts, active, F, G, z, out):
+    """`combine` for sliding on a single surface (codimension one), the usual case; `out` holds x'_0."""
+    n = out.size
+    i = -1
+    b = -1
+    for j in range(starts.size - 1):
+        base = -1
+        for k in range(starts[j], starts[j + 1]):
+            if active[k] > 0.0:
+                if base < 0:
+                    base = k
+                else:
+                    i = k
+                    b = base
+    r = G[i, n] - G[b, n]
+    d = 0.0
+    size = 0.0
+    for k in range(n):
+        c = G[i, k] - G[b, k]
+        r += c * out[k]
+        product = c * (F[i, k] - F[b, k])
+        d += product
+        size += abs(product)
+    if not abs(d) > SINGULAR * size:
+        # Condition B' is violated: both fields have the same normal speed. Equal weights are the least-norm choice.
+        lam = 0.5
+        ratio = 0.0 if abs(r) <= 1e-8 * size else -1.0
+    else:
+        lam = -r / d
+        ratio = abs(d) / size
+    z[i] = lam
+    z[b] = 1.0 - lam
+    for k in range(n):
+        out[k] += lam * (F[i, k] - F[b, k])
+    return ratio
+
+
+@kernel
 def combine(starts, active, F, G, z, out):
     """Sliding vector field of the active set, eq. (9) with z from (11).
 
@@ -124,6 +162,8 @@ def combine(starts, active, F, G, z, out):
                     d += 1
     if d == 0:
         return 1.0
+    if d == 1:
+        return one_surface(starts, active, F, G, z, out)
     rows = np.empty(d, dtype=np.int64)
     bases = np.empty(d, dtype=np.int64)
     D = np.empty((d, d))

@@ -12,35 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.filippov_run import (
-    ACTIVE,
-    COUNT,
-    FIELDS,
-    GRADIENTS,
-    N_COUNT,
-    N_F,
-    N_G,
-    N_H,
-    REUSE,
-    SIZE,
-    SLIDES,
-    WATCH,
-    WORST,
-    H,
-    Z,
-)
-from nonsmooth._core.jit import JIT_ENABLED, f8_1, f8_2, first_class, float64, noinline, user_kernel, void
+from nonsmooth._core.filippov_run import COUNT, N_COUNT, SIZE, WORST
+from nonsmooth._core.jit import JIT_ENABLED, first_class, user_kernel
 from nonsmooth._core.rk import RHS
-from nonsmooth._core.sliding import combine, components
+from nonsmooth._core.sliding_functions import ENTRIES, ROWS, evaluate_function
 from nonsmooth.errors import ModelError, NonFiniteError, ShapeError
 from nonsmooth.model.derivatives import Differentiator
 from nonsmooth.model.functions import UserFunction
 from nonsmooth.model.parameters import Parameters
-
-# (t, x, p, mask, out): rows or entries of `out` whose mask is set are written.
-ROWS = void(float64, f8_1, f8_1, f8_1, f8_2)
-ENTRIES = void(float64, f8_1, f8_1, f8_1, f8_1)
-
 
 @dataclass
 class CompiledSystem:
@@ -106,22 +85,22 @@ class PythonSystem:
         h = self.indicators[k]
         return float(h.call(t, x, x)[0]) if isinstance(h, UserFunction) else float(h @ x)
 
-    def check(self, t, x):
-        """Raise typed errors for values that are not finite, of wrong shape, or for regions that coincide."""
-        count = len(self.fields)
-        for k in range(count + 1):
-            f = self.smooth if k == count else self.fields[k]
+    def check_finite(self, t, x):
+        """Raise typed errors for values at the start that are not finite or of wrong shape."""
+        for f in [*self.fields, self.smooth, *self.indicators]:
             if isinstance(f, UserFunction):
                 f.check_finite(t, x, x)
+
+    def check(self, t, x):
+        """`check_finite`, and `ModelError` for regions that coincide."""
+        self.check_finite(t, x)
+        count = len(self.fields)
         rng = np.random.default_rng(1996)
         size = max(1.0, float(np.max(np.abs(x), initial=0.0)))
         points = [x] + [x + 0.1 * size * rng.uniform(-1, 1, self.n) for _ in range(5)]
         values = np.empty((len(points), count))
         for i, point in enumerate(points):
             for k in range(count):
-                h = self.indicators[k]
-                if i == 0 and isinstance(h, UserFunction):
-                    h.check_finite(t, point, point)
                 values[i, k] = self.indicator(k, t + 0.01 * i, point)
         for j in range(len(self.starts) - 1):
             for a in range(self.starts[j], self.starts[j + 1]):
@@ -165,7 +144,7 @@ def compile_system(system, t0, x0) -> CompiledSystem:
         compiled.python.parameters = compiled.parameters
         for f in _user_functions(compiled.python):
             f.parameters = compiled.parameters
-        compiled.python.check(t0, x0)
+        compiled.python.check_finite(t0, x0)
         return compiled
     parameters = Parameters(system.params)
     python = PythonSystem(system, n, parameters)
@@ -199,16 +178,21 @@ def _build(python, t0, x0):
     fields = _rows_function(python.fields + [python.smooth], n, x0, t0)
     indicators = _indicator_function(python.indicators, n, x0, t0)
     gradients = _gradient_function(python, differ, n, x0, t0)
-    core = _core(fields, indicators, gradients, starts, lay, n, R)
-    field, switch, model = (first_class(_operation(core, op), RHS) for op in range(3))
+    parts = (
+        first_class(_rows_caller(fields), ROWS),
+        first_class(_entries_caller(indicators), ENTRIES),
+        first_class(_rows_caller(gradients), ROWS),
+    )
+    generic = evaluate_function()
+    field, switch, model = (first_class(_operation(generic, *parts, starts, lay, op), RHS) for op in range(3))
     return CompiledSystem(
-        field, switch, model, n, starts, lay, python.parameters, differ.sources, differ.keep, python
+        field, switch, model, n, starts, lay, python.parameters, differ.sources, [differ.keep, parts], python
     )
 
 
-def _operation(core, op):
+def _operation(generic, fields, indicators, gradients, starts, lay, op):
     def call(t, y, p, out):
-        core(t, y, p, out, op)
+        generic(fields, indicators, gradients, starts, lay, t, y, p, out, op)
 
     return call
 
@@ -217,66 +201,18 @@ def _compile(function, signature):
     return user_kernel(function, signature) if JIT_ENABLED else function
 
 
-def _core(fields, indicators, gradients, starts, lay, n, R):
-    """One function for the three operations, so that the user's code is compiled into it only once."""
-    a, w, z_, h_, f_, g_, c_ = (int(lay[i]) for i in (ACTIVE, WATCH, Z, H, FIELDS, GRADIENTS, COUNT))
+def _rows_caller(chain):
+    def call(t, x, p, mask, out):
+        chain(t, x, p, mask, out)
 
-    def core(t, y, p, out, op):
-        noinline()
-        active = p[a : a + R]
-        watch = p[w : w + R]
-        z = p[z_ : z_ + R]
-        h = p[h_ : h_ + R]
-        F = p[f_ : f_ + (R + 1) * n].reshape((R + 1, n))
-        G = p[g_ : g_ + R * (n + 1)].reshape((R, n + 1))
-        count = p[c_ : c_ + N_COUNT]
-        if op == 2:
-            # Candidate set I_0 = watch: all its fields and gradients.
-            fields(t, y, p, watch, F)
-            gradients(t, y, p, watch, G)
-            for k in range(R):
-                if watch[k] > 0.0:
-                    count[N_F] += 1.0
-                    count[N_G] += 1.0
-            return
-        slides = count[SLIDES] > 0.0
-        sliding_watched = False
-        if op == 1:
-            indicators(t, y, p, watch, h)
-            for j in range(starts.size - 1):
-                members = 0
-                for k in range(starts[j], starts[j + 1]):
-                    if watch[k] > 0.0:
-                        count[N_H] += 1.0
-                        if active[k] > 0.0:
-                            members += 1
-                if members > 1:
-                    sliding_watched = True
-        if op == 0 or (sliding_watched and slides and count[REUSE] == 0.0):
-            fields(t, y, p, active, F)
-            for j in range(starts.size - 1):
-                members = 0
-                for k in range(starts[j], starts[j + 1]):
-                    if active[k] > 0.0:
-                        members += 1
-                        count[N_F] += 1.0
-                # The gradients of a group are needed only while it slides.
-                for k in range(starts[j], starts[j + 1]):
-                    z[k] = 1.0 if (active[k] > 0.0 and members > 1) else 0.0
-                    count[N_G] += z[k]
-            if slides:
-                gradients(t, y, p, z, G)
-            if op == 0:
-                ratio = combine(starts, active, F, G, z, out)
-                if ratio < count[WORST]:
-                    count[WORST] = ratio
-            else:
-                slope = np.empty(n)
-                combine(starts, active, F, G, z, slope)
-        if op == 1:
-            components(starts, active, watch, z, h, out)
+    return call
 
-    return user_kernel(core) if JIT_ENABLED else core
+
+def _entries_caller(chain):
+    def call(t, x, p, mask, out):
+        chain(t, x, p, mask, out)
+
+    return call
 
 
 # -- chains: evaluate the rows that are asked for -------------------------------------------------------------------

@@ -38,7 +38,7 @@ class Options:
     first_step: float = 0.0
     fixed: bool = False
     epsilon: float | None = None
-    location: float | None = None
+    location: float | str | None = None
     choose: object = None
     max_steps: int = 10**7
     max_events: int = 10**6
@@ -100,7 +100,9 @@ class FilippovRun:
         self.t_star = np.inf
         self.retries, self.retry_time = 0, np.nan
         self.warned: set = set()
-        location = max(1e-15, 1e-3 * options.rtol) if options.location is None else options.location
+        location = max(1e-15, 1e-5 * options.rtol) if options.location is None else options.location
+        if location == "dense":
+            location = -max(1e-14, 0.1 * options.rtol)  # negative: Brent's tolerance on the dense output, nothing else
         epsilon = max(1e-13, 0.1 * options.rtol) if options.epsilon is None else options.epsilon
         self.opt[core.T], self.opt[core.T_BOUND] = self.t0, self.t1
         self.opt[core.LOCATE], self.opt[core.EPSILON] = location, epsilon
@@ -138,7 +140,7 @@ class FilippovRun:
     def new_buffers(self):
         n, R = self.n, self.R
         self.t_out, self.y_out = np.empty(_SLICE), np.empty((_SLICE, n))
-        self.q_out = np.empty((_SLICE if self.o.dense else 0, self.rows, n))
+        self.q_out = np.empty((_SLICE if self.o.dense else 0, self.rows + 1, n))
         self.mode_out = np.empty((_SLICE, R), dtype=np.int8)
         self.ev_t, self.ev_k = np.empty(_SLICE), np.empty(_SLICE, dtype=np.int64)
         self.ev_before, self.ev_after = (np.empty((_SLICE, R), dtype=np.int8) for _ in range(2))
@@ -439,6 +441,7 @@ class FilippovRun:
         self.mode_out[c] = self.active > 0
         if self.o.dense:
             self.q_out[c] = 0.0
+            self.q_out[c, -1] = t_star - (self.t_out[c - 1] if c else self.out.t[-1][-1])
             self.q_out[c, 0] = self.y - (self.y_out[c - 1] if c else self.out.y[-1][-1])
         self.info[core.COUNT_OUT] = c + 1
         self.decide("zeno")
@@ -456,10 +459,9 @@ class FilippovRun:
 
     def named(self, members):
         """Active set as a tuple of tuples of region numbers, one per group."""
-        s = self.c.starts
-        return tuple(
-            tuple(int(k) for k in np.flatnonzero(members[s[j] : s[j + 1]] > 0)) for j in range(len(s) - 1)
-        )
+        on = members.tolist()
+        s = self.c.starts.tolist()
+        return tuple(tuple(k - a for k in range(a, b) if on[k] > 0) for a, b in zip(s, s[1:]))
 
     def note(self, text):
         self.out.notes.append(text)

@@ -1,0 +1,73 @@
+"""Taubert's methods as compiled loops: Euler and the classical Runge-Kutta method with a selected field at every stage.
+
+At each evaluation the field of the smallest indicator of every group is taken (Taubert 1976, 1981; Stewart 1996, sec. 5). No switching
+point is located: the error is of first order whatever the Runge-Kutta method, and sliding appears as chattering.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .filippov_run import ACTIVE, COUNT, R_, SLIDES, H, watch_all
+from .jit import kernel
+
+
+@kernel
+def select(g, t, y, p, lay, starts, buffer):
+    """Make the region of the smallest indicator the only active one in every group."""
+    g(t, y, p, buffer)
+    a, h = lay[ACTIVE], lay[H]
+    for j in range(starts.size - 1):
+        best = starts[j]
+        for k in range(starts[j], starts[j + 1]):
+            p[a + k] = 0.0
+            if p[h + k] < p[h + best]:
+                best = k
+        p[a + best] = 1.0
+
+
+@kernel
+def taubert(f, g, t, y, dt, stages, p, lay, starts, t_out, y_out, mode_out):
+    """Steps of size `dt`, cut at the instants `t_out`; states there into the rows of `y_out`, active regions into `mode_out`.
+
+    `stages` is 1 (Euler, Taubert I) or 4 (classical Runge-Kutta, Taubert II).
+
+    Returns
+    -------
+    steps : int
+        Negative: the state was not finite after that many steps.
+    """
+    n = y.size
+    R = lay[R_]
+    buffer = np.empty(R)
+    K = np.empty((4, n))
+    x = np.empty(n)
+    steps = 0
+    p[lay[COUNT] + SLIDES] = 0.0
+    watch_all(lay, p, 1.0)
+    for i in range(t_out.size):
+        while t < t_out[i]:
+            h = min(dt, t_out[i] - t)
+            select(g, t, y, p, lay, starts, buffer)
+            f(t, y, p, K[0])
+            if stages == 1:
+                for k in range(n):
+                    y[k] += h * K[0, k]
+            else:
+                for s in range(1, 4):
+                    c = 0.5 * h if s < 3 else h
+                    for k in range(n):
+                        x[k] = y[k] + c * K[s - 1, k]
+                    select(g, t + c, x, p, lay, starts, buffer)
+                    f(t + c, x, p, K[s])
+                for k in range(n):
+                    y[k] += h / 6.0 * (K[0, k] + 2.0 * K[1, k] + 2.0 * K[2, k] + K[3, k])
+            t += h
+            steps += 1
+        for k in range(n):
+            if not np.isfinite(y[k]):
+                return -steps
+            y_out[i, k] = y[k]
+        for k in range(R):
+            mode_out[i, k] = 1 if p[lay[ACTIVE] + k] > 0.0 else 0
+    return steps

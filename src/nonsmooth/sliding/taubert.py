@@ -1,0 +1,48 @@
+"""Taubert I and II (Stewart 1996, sec. 5) as comparison methods: fixed steps, a selected field, no location of switching points."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonsmooth._core import filippov_run as core
+from nonsmooth._core.taubert import taubert
+from nonsmooth.errors import InputError, NonFiniteStateError, RangeError
+from nonsmooth.results.result import Result
+
+_STAGES = {"taubert-euler": 1, "taubert-rk4": 4}
+
+
+def solve_taubert(compiled, system, t_span, x0, method, dt, t_eval):
+    """Run one of Taubert's methods; `dt` is required. Arguments as in `solve_filippov`."""
+    t0, t1 = t_span
+    if dt is None:
+        raise InputError(f"solve_filippov: method {method!r} needs a step size, pass dt=...")
+    if not (np.isfinite(dt) and dt > 0.0):
+        raise RangeError(f"solve_filippov: dt = {dt} must be positive and finite")
+    if t_eval is None:
+        times = np.append(np.arange(t0 + dt, t1, dt), t1)[: 10**7]
+    else:
+        times = np.array(t_eval, dtype=np.float64)
+        if times.ndim != 1 or np.any(np.diff(times) < 0) or (times.size and (times[0] < t0 or times[-1] > t1)):
+            raise InputError(f"solve_filippov: t_eval must be ascending instants inside ({t0}, {t1})")
+    p, y = compiled.new_p(), np.array(x0)
+    y_out = np.empty((times.size, compiled.n))
+    modes = np.empty((times.size, int(compiled.lay[core.R_])), dtype=np.int8)
+    steps = taubert(
+        compiled.field, compiled.switch, t0, y, float(dt), _STAGES[method], p, compiled.lay, compiled.starts, times, y_out, modes
+    )  # fmt: skip
+    count = p[compiled.lay[core.COUNT] :]
+    counts = {"f": int(count[core.N_F]), "h": int(count[core.N_H]), "grad_h": 0}
+    counts["total"] = counts["f"] + counts["h"]
+    ok = steps >= 0
+    result = Result(
+        times, y=y_out.T, modes=2 * modes.T, dt=np.full(times.size, dt), order=np.ones(times.size),
+        status=0 if ok else -1, message="" if ok else "the state became infinite", nfev=abs(steps) * _STAGES[method],
+        nsteps=abs(steps), method=method, method_options={"dt": dt}, params=system.params,
+        coordinate_names=system.names or (), extra={"evaluations": counts, "t_switch": np.zeros(0), "notes": []},
+    )  # fmt: skip
+    if not ok:
+        error = NonFiniteStateError(f"solve_filippov: the state is not finite after {-steps} steps of {method}; reduce dt")
+        error.partial = result
+        raise error
+    return result
