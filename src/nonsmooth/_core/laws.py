@@ -98,15 +98,16 @@ def project(f_project, ints, rows, l, r, dt, xy):
 
 @kernel(float64(PROJECT_FT, i8_2, f8_2, f8_2, f8_2, f8_2, float64, int64, int64), internal=True)
 def residual(f_project, ints, reals, rows, G, xy, dt, n_laws, n):
-    """The one residual: max_l |P_l - prox(P_l - rho_l xi_l)| / rho_l, relative to the velocities max |c|.
+    """The one residual: max_l |P_l - prox(P_l - rho_l xi_l)| / rho_l, relative to the velocities max (|c_i|, G_ii |P_i|).
 
-    Being a velocity over a velocity it does not change with the units. Sets the modes from the projection and leaves
+    Being a velocity over a velocity it does not change with the units. The second term is the velocity an impulse makes
+    alone: where impulses balance each other it is that which is rounded. Sets the modes from the projection and leaves
     xi = G P + c.
     """
     scale = 0.0
     for i in range(n):
         s = rows[C, i]
-        scale = max(scale, abs(s))
+        scale = max(scale, abs(s), G[i, i] * abs(rows[P, i]))
         for j in range(n):
             s += G[i, j] * rows[P, j]
         rows[XI, i] = s

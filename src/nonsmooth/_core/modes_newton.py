@@ -138,8 +138,9 @@ def solve_for_modes(ints, reals, rows, G, A, n_laws, n):
 def by_modes(enumerate_all, f_project, ints, reals, rows, G, A, xy, dt, n_laws, n, tol, max_iter):
     """Newton on the modes from the guess in `ints`, or all combinations of modes. Returns (solves, residual).
 
-    Leaves the best impulses found. Infinite coefficients, user sets and (for the enumeration) disks are left to the
-    relaxation: they return a huge residual at once.
+    Leaves the best impulses found. User sets and (for the enumeration) disks, bilateral constraints and infinite
+    coefficients are left to the relaxation: they return a huge residual at once. A law with an infinite coefficient never
+    slips, so Newton never divides by it.
     """
     total = max_iter
     if enumerate_all:
@@ -148,7 +149,7 @@ def by_modes(enumerate_all, f_project, ints, reals, rows, G, A, xy, dt, n_laws, 
             return 0.0, HUGE
     for l in range(n_laws):
         kind = ints[KIND, l]
-        if kind == USER_SET or reals[MU, l] > HUGE or (enumerate_all and (kind == FREE or ints[DIM, l] > 1)):
+        if kind == USER_SET or (enumerate_all and (kind == FREE or ints[DIM, l] > 1 or reals[MU, l] > HUGE)):
             return 0.0, HUGE
         if enumerate_all:
             total *= 2 if kind == HALF_LINE else 3

@@ -12,12 +12,13 @@ All stop on the same residual (`nonsmooth._core.laws.residual`), which is relati
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from nonsmooth._core import solve_laws as codes
-from nonsmooth.errors import InputError, NonFiniteError, RangeError
+from nonsmooth.errors import InputError, NonFiniteError, NonsmoothWarning, RangeError
 
 R_FACTORS = {"local": 0, "row-sum": 1, "common": 2}
 
@@ -39,10 +40,18 @@ class _Solver:
                 raise NonFiniteError(f"`{field}` of {name} is {value!r}: it must be a finite number.")
         if not 0 < self.tol < 1:
             raise RangeError(f"`tol` of {name} is {self.tol:g}: it must lie between 0 and 1 (default 1e-10).")
-        if self.tol < 10 * np.finfo(float).eps:
-            raise RangeError(f"`tol` of {name} is {self.tol:g}: rounding does not allow less than 2.2e-15.")
+        smallest = 10 * float(np.finfo(float).eps)
+        if self.tol < smallest:
+            warnings.warn(
+                f"`tol` of {name} is {self.tol:g}, below what rounding allows; it is raised to {smallest:.2g}.",
+                NonsmoothWarning,
+                stacklevel=4,
+            )
+            object.__setattr__(self, "tol", smallest)
         if not 0 < self.omega < 2:
             raise RangeError(f"`omega` of {name} is {self.omega:g}: relaxation needs 0 < omega < 2.")
+        if not isinstance(self.max_iter, int | np.integer) or isinstance(self.max_iter, bool):
+            raise InputError(f"`max_iter` of {name} is {self.max_iter!r}: a whole number is wanted.")
         if self.max_iter < 1:
             raise RangeError(f"`max_iter` of {name} is {self.max_iter}: at least 1 is wanted.")
         if self.r_factor not in R_FACTORS:

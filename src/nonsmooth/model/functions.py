@@ -37,6 +37,9 @@ from nonsmooth.model.parameters import Parameters
 
 logger = logging.getLogger("nonsmooth")
 
+#: What Numba may raise for a function it cannot compile.
+COMPILE_ERRORS = (numba_errors.NumbaError, numba_errors.UnsupportedBytecodeError, NotImplementedError)
+
 c16_ro = types.Array(complex128, 1, "C", readonly=True)
 
 
@@ -134,7 +137,7 @@ class UserFunction:
     def jitted(self):
         """The user's function as a Numba dispatcher (not yet compiled)."""
         if self._jitted is None:
-            self._jitted = self.function if is_dispatcher(self.function) else user_kernel(self.function)
+            self._jitted = compilable(self.function)
         return self._jitted
 
     def depends_on(self, *names: str) -> bool:
@@ -166,9 +169,8 @@ class UserFunction:
                 compiled = user_kernel(self._compiled_body(offset, sample), out_type_signature)
                 self.compiled = True
                 return compiled
-            except numba_errors.NumbaError as exc:
-                reason = str(exc).strip().splitlines()[0] if str(exc).strip() else type(exc).__name__
-                logger.info("%s runs as a Python callback (slower): Numba says: %s", self.name, reason)
+            except COMPILE_ERRORS as exc:
+                logger.info("%s runs as a Python callback (slower): Numba says: %s", self.name, reason(exc))
             return user_kernel(self._callback_body(offset), out_type_signature)
         return self._python_body(offset)
 
@@ -229,8 +231,22 @@ class UserFunction:
         signature = void(complex128, c16_ro, c16_ro, f8_ro, types.Array(complex128, len(self.shape), "C"))
         try:
             return user_kernel(self._compiled_body(0, sample), signature)
-        except numba_errors.NumbaError:
+        except COMPILE_ERRORS:
             return None
+
+
+def compilable(function):
+    """`function` as a Numba dispatcher; only plain functions can be one."""
+    if is_dispatcher(function):
+        return function
+    if not inspect.isfunction(function):
+        raise numba_errors.NumbaError(f"{type(function).__name__} objects are not compiled")
+    return user_kernel(function)
+
+
+def reason(exc) -> str:
+    """First line of what Numba says."""
+    return str(exc).strip().splitlines()[0] if str(exc).strip() else type(exc).__name__
 
 
 def _read_only(array):

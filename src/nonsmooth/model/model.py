@@ -18,7 +18,6 @@ is the independent route the audit takes.
 
 from __future__ import annotations
 
-import logging
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,12 +26,7 @@ from nonsmooth._core import laws as codes
 from nonsmooth._core.jit import (
     JIT_ENABLED,
     MATRIX,
-    PROJECT,
     VECTOR,
-    is_dispatcher,
-    numba_errors,
-    objmode,
-    user_kernel,
 )
 from nonsmooth._core.moreau import (
     N_SIZES,
@@ -53,8 +47,7 @@ from nonsmooth.errors import InputError, ModelError, ShapeError
 from nonsmooth.model.derivatives import Differentiator
 from nonsmooth.model.elements import Ball, ConvexSet, Interval
 from nonsmooth.model.functions import UserFunction, chain
-
-logger = logging.getLogger("nonsmooth")
+from nonsmooth.model.writers import at_rest, dispatch, fixed_bounds, symmetric_bounds, times_kinematics
 
 
 class CoreFunctions(NamedTuple):
@@ -275,7 +268,7 @@ class Model:
                 zetas.append(self.differentiator.time_derivative(f, rows, f"d/dt {f.name}"))
         for f, rows in zip(self.nonholonomic_of, self.nonholonomic_rows):
             directions.append(self.differentiator.jacobian(f, "u", rows, f"d/du {f.name}"))
-            zetas.append(_at_rest(f.writer(q0, u0, t0, rows), self.n_u, self.differentiator))
+            zetas.append(at_rest(f.writer(q0, u0, t0, rows), self.n_u, self.differentiator))
 
         # a function whose code never reads t or q is constant during a run: it is evaluated once
         self._compiled["constant"] = (
@@ -312,7 +305,7 @@ class Model:
             by_q = jacobian.writer(q0, u0, t0)
         else:
             by_q = self.differentiator.jacobian(f, "q", slice(0, m), label)
-        return _times_kinematics(by_q, kinematics, rows.start, m, self.n_q, self.n_u, self.differentiator)
+        return times_kinematics(by_q, kinematics, rows.start, m, self.n_q, self.n_u, self.differentiator)
 
     def _bounds(self):
         n_rows = self.laws.n_rows
@@ -322,10 +315,10 @@ class Model:
         for row, dim, limit in self.bounds_of:
             if isinstance(limit, UserFunction):
                 writer = limit.writer(self._q0, self._u0, self._t0)
-                writers.append(_symmetric_bounds(writer, row, dim, n_rows, self.differentiator))
+                writers.append(symmetric_bounds(writer, row, dim, n_rows, self.differentiator))
             else:
                 lower, upper = limit if isinstance(limit, tuple) else (-limit, limit)
-                writers.append(_fixed_bounds(lower, upper, row, dim, n_rows))
+                writers.append(fixed_bounds(lower, upper, row, dim, n_rows))
         return chain(writers, VECTOR)
 
     def _projections(self):
@@ -335,7 +328,7 @@ class Model:
         in_python = self._compiled.setdefault("python_sets", [])
         for law, convex_set in self.sets.items():
             name = f"projection of {self.laws.name[law]!r}"
-            project, compiled = _dispatch(law, int(self.laws.dim[law]), convex_set.project, name, project)
+            project, compiled = dispatch(law, int(self.laws.dim[law]), convex_set.project, name, project)
             if JIT_ENABLED and not compiled:
                 in_python.append(name)
         return project
@@ -545,94 +538,3 @@ def _columns(function, parameters, t, q, u, n_u, m, name):
             continue
         return m * k
     raise ShapeError(f"{name} does not fit an `out` of shape ({n_u}, {m}) or ({n_u}, {2 * m}).")
-
-
-def _at_rest(writer, n_u, differentiator):
-    """Value of a nonholonomic constraint at u = 0: its zeta."""
-    zero = differentiator._scratch(n_u)
-
-    def write(t, q, u, p, out):
-        writer(t, q, zero(), p, out)
-
-    return user_kernel(write, VECTOR)
-
-
-def _times_kinematics(by_q, kinematics, offset, m, n_q, n_u, differentiator):
-    J, B = differentiator._scratch((m, n_q)), differentiator._scratch((n_q, n_u))
-
-    def write(t, q, u, p, out):
-        j, b = J(), B()
-        by_q(t, q, u, p, j)
-        kinematics(t, q, u, p, b)
-        for i in range(m):
-            for k in range(n_u):
-                s = 0.0
-                for l in range(n_q):
-                    s += j[i, l] * b[l, k]
-                out[offset + i, k] = s
-
-    return user_kernel(write, MATRIX)
-
-
-def _symmetric_bounds(limit, row, dim, n_rows, differentiator):
-    value = differentiator._scratch(1)
-
-    def write(t, q, u, p, out):
-        v = value()
-        limit(t, q, u, p, v)
-        for i in range(dim):
-            out[row + i] = -v[0]
-            out[n_rows + row + i] = v[0]
-
-    return user_kernel(write, VECTOR)
-
-
-def _fixed_bounds(lower, upper, row, dim, n_rows):
-    def write(t, q, u, p, out):
-        for i in range(dim):
-            out[row + i] = lower
-            out[n_rows + row + i] = upper
-
-    return user_kernel(write, VECTOR)
-
-
-def _dispatch(law, dim, function, name, rest):
-    """Projection of user set number `law`, else the others; and whether it could be compiled."""
-
-    def around(f):
-        def project(index, x, out):
-            if index == law:
-                y = f(x)
-                if len(y) != dim:
-                    raise ValueError("a projection changed the length of its return value during the run")
-                for i in range(dim):
-                    out[i] = y[i]
-            else:
-                rest(index, x, out)
-
-        return project
-
-    if not JIT_ENABLED:
-        return around(function), True
-    f = function if is_dispatcher(function) else user_kernel(function)
-    try:
-        return user_kernel(around(f), PROJECT), True
-    except numba_errors.NumbaError as exc:
-        reason = str(exc).strip().splitlines()[0] if str(exc).strip() else type(exc).__name__
-        logger.info("%s runs as a Python callback (slower): Numba says: %s", name, reason)
-
-    def fill(x, out):
-        try:
-            out[:] = function(x)
-        except BaseException as exc:
-            exc.add_note(f"raised in {name}")
-            raise
-
-    def callback(index, x, out):
-        if index == law:
-            with objmode():
-                fill(x, out)
-        else:
-            rest(index, x, out)
-
-    return user_kernel(callback, PROJECT), False

@@ -90,8 +90,8 @@ def check_projection(project, dim: int, name: str) -> None:
         again = np.asarray(project(np.array(y, dtype=np.float64)))
         if np.max(np.abs(again - y)) > 1e-6 * max(1.0, float(np.max(np.abs(y)))):
             raise ModelError(
-                f"the projection of {name!r} sends {x} to {y} and that to {again}: a projection leaves points of the set where "
-                "they are; check its formula."
+                f"the projection of {name!r} sends {x} to {y} and that to {again}: a projection leaves points of the "
+                "set where they are; check its formula."
             )
 
 
@@ -165,7 +165,7 @@ def consistent_start(model, t, q, u, project: bool, resolve: bool) -> tuple[np.n
     elif overlap:
         k = min(overlap, key=lambda k: gaps[k])
         warnings.warn(
-            f"contact {laws.name[k]!r} overlaps by {-gaps[k]:.3g} at the start; it is accepted as closed and not pushed out.",
+            f"contact {laws.name[k]!r} overlaps by {-gaps[k]:.3g} at the start; it is accepted as closed, not pushed out.",
             PenetrationWarning,
             stacklevel=4,
         )
@@ -175,8 +175,8 @@ def consistent_start(model, t, q, u, project: bool, resolve: bool) -> tuple[np.n
         k = int(np.argmax(np.abs(position)))
         if not project:
             raise InconsistentStateError(
-                f"joint equation {_row_name(model, k)!r} is violated by {position[k]:.6g} at the start: correct `q0`, or pass "
-                "project=True."
+                f"joint equation {_row_name(model, k)!r} is violated by {position[k]:.6g} at the start: correct `q0`, or "
+                "pass project=True."
             )
         first = laws.n_rows - laws.n_J
         q = _move(
@@ -192,8 +192,8 @@ def consistent_start(model, t, q, u, project: bool, resolve: bool) -> tuple[np.n
         k = int(np.argmax(np.abs(velocity)))
         if not project:
             raise InconsistentStateError(
-                f"constraint {_row_name(model, k)!r} is violated on velocity level by {velocity[k]:.6g} at the start: correct "
-                "`u0`, or pass project=True."
+                f"constraint {_row_name(model, k)!r} is violated on velocity level by {velocity[k]:.6g} at the start: "
+                "correct `u0`, or pass project=True."
             )
         WT, _ = model.directions(t, q)
         J = WT[laws.n_rows - laws.n_J :]
