@@ -123,7 +123,7 @@ def _sampled(t, a, s, r):
     """Hausdorff distance by dense sampling, obvious and slow."""
 
     def points(t, a):
-        x = np.linspace(0, 1, 200)[:, None]
+        x = np.linspace(0, 1, 80)[:, None]
         pieces = [p + x * (q - p) for p, q in zip(np.column_stack([t, a])[:-1], np.column_stack([t, a])[1:])]
         return np.vstack(pieces)
 
@@ -132,12 +132,12 @@ def _sampled(t, a, s, r):
     return max(d.min(axis=1).max(), d.min(axis=0).max())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(values, values)
 def test_hausdorff_against_sampling(a, r):
     t, s = np.round(np.linspace(0, 2, len(a)), 1), np.round(np.linspace(0, 2, len(r)), 1)
     found = hausdorff_error(t, a, s, r, rtol=1e-6)
-    assert found == pytest.approx(_sampled(t, a, s, r), abs=0.04)
+    assert found == pytest.approx(_sampled(t, a, s, r), abs=0.06)
     assert found == pytest.approx(hausdorff_error(s, r, t, a, rtol=1e-6), rel=1e-4, abs=1e-12)
     assert found <= sup_error(t, a, s, r) * (1 + 1e-12) + 1e-12
     assert hausdorff_error(t, a, t, a) == 0.0

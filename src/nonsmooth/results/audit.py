@@ -279,9 +279,9 @@ def _check_samples(
     picks = np.unique(np.linspace(0, n - 1, min(2 * max_checked, n)).astype(int)) if n else ()
     checks = []
     for k in picks:
-        begin = (float(s["t_B"][k]), s["q_B"][:, k], s["u_B"][:, k], float(s["dt"][k]))
-        end = (s["q_E"][:, k], s["u_E"][:, k], s["P"][:, k], s["modes"][:, k], float(s["t_E"][k]))
-        checks.append((float(s["t_E"][k]), check_moreau_step(system, *begin, *end)))
+        t_B, t_E, dt = float(s["t_B"][k]), float(s["t_E"][k]), float(s["dt"][k])
+        q_B, u_B, q_E, u_E, P, modes = (s[name][:, k] for name in ("q_B", "u_B", "q_E", "u_E", "P", "modes"))
+        checks.append((t_E, check_moreau_step(system, t_B, q_B, u_B, dt, q_E, u_E, P, modes, t_E)))
     return checks
 
 

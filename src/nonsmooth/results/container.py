@@ -120,20 +120,17 @@ def _check_bytes(path: Path, stream: Any, kind: str, max_bytes: int) -> None:
         what = "an HDF5 file of another program" if head.startswith(_HDF5) else "no result file"
         raise ResultFormatError(f"{path}: {what}; it does not start with {_MAGIC.decode().strip()!r}")
     lines = head.split(b"\n")
-    try:
-        fields = dict(line.decode("ascii").split(" ", 1) for line in lines[1:5])
-        version, stated = int(fields["format"]), int(fields["bytes"])
-        found_kind, digest = fields["kind"], fields["blake2b"]
-    except (ValueError, KeyError, UnicodeDecodeError):
-        version = _version_of(lines)
-        if version is None or version <= FORMAT_VERSION:
-            raise ResultFormatError(f"{path}: the header is damaged; use a copy of the file") from None
-        stated, found_kind, digest = size, kind, ""
-    if version > FORMAT_VERSION:
+    version = _version_of(lines)
+    if version is not None and version > FORMAT_VERSION:
         raise ResultFormatError(
             f"{path}: format version {version}, this library reads up to version {FORMAT_VERSION};"
             " update nonsmooth"
         )
+    try:
+        fields = dict(line.decode("ascii").split(" ", 1) for line in lines[1:5])
+        stated, found_kind, digest = int(fields["bytes"]), fields["kind"], fields["blake2b"]
+    except (ValueError, KeyError):
+        raise ResultFormatError(f"{path}: the header is damaged; use a copy of the file") from None
     if stated != size:
         missing = (
             f"{stated - size} of {stated} bytes are missing"

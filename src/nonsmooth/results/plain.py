@@ -79,7 +79,7 @@ def pack_events(events: Sequence[Event]) -> tuple[dict[str, Any], dict[str, np.n
     """Events as a small table of names and columns."""
     n = len(events)
     if isinstance(events, EventTable):
-        columns = {
+        columns: dict[str, np.ndarray] = {
             "ev_t": events.t,
             "ev_kind": events.kind,
             "ev_law": events.law,
@@ -120,8 +120,8 @@ def unpack_events(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
     if "ev_t" not in arrays:
         return []
     if meta["form"] == "table":
-        keys = ("ev_t", "ev_kind", "ev_law", "ev_before", "ev_after")
-        return EventTable(*(arrays[key] for key in keys), names=meta["names"], bracket=arrays["ev_bracket"])
+        t, kind, law, bracket = (arrays[key] for key in ("ev_t", "ev_kind", "ev_law", "ev_bracket"))
+        return EventTable(t, kind, law, arrays["ev_before"], arrays["ev_after"], meta["names"], bracket)
     names, n = meta["names"], arrays["ev_t"].size
     before, after = (_unpack_side(arrays, side, n) for side in ("before", "after"))
     bracket, extra = arrays["ev_bracket"], meta.get("extra", {})
@@ -167,11 +167,12 @@ def join_events(parts: Sequence[Sequence[Event]]) -> Sequence[Event]:
     tables = [part for part in parts if isinstance(part, EventTable)]
     if not parts or len(tables) < len(parts) or any(table.names != tables[0].names for table in tables):
         return [event for part in parts for event in part]
-    columns = (
-        np.concatenate([getattr(p, c) for p in tables]) for c in ("t", "kind", "law", "before", "after")
+    t, kind, law, before, after = (
+        np.concatenate([getattr(table, column) for table in tables])
+        for column in ("t", "kind", "law", "before", "after")
     )
-    bracket = np.concatenate([p.bracket for p in tables], axis=1)
-    return EventTable(*columns, names=tables[0].names, bracket=bracket)
+    bracket = np.concatenate([table.bracket for table in tables], axis=1)
+    return EventTable(t, kind, law, before, after, tables[0].names, bracket)
 
 
 # --- whole results ----------------------------------------------------------------------------------------
@@ -222,15 +223,13 @@ def unpack_result(
         if "y_re" in arrays:
             y = arrays["y_re"] + 1j * arrays["y_im"]
         audit = meta.get("audit")
-        return Result(
-            **{name: arrays.get(name) for name in COLUMNS},
-            **{name: meta[name] for name in SCALARS},
-            **{name: from_plain(meta.get(name)) for name in ORIGIN},
-            y=y,
-            events=unpack_events(meta["events"], arrays) if events is None else events,
-            audit=None if audit is None else Audit.from_dict(from_plain(audit)),
-            extra=from_plain(meta.get("extra", {})),
-        )
+        fields: dict[str, Any] = {name: arrays.get(name) for name in COLUMNS}
+        fields |= {name: meta[name] for name in SCALARS}
+        fields |= {name: from_plain(meta.get(name)) for name in ORIGIN}
+        fields["events"] = unpack_events(meta["events"], arrays) if events is None else events
+        fields["audit"] = None if audit is None else Audit.from_dict(from_plain(audit))
+        fields["extra"] = from_plain(meta.get("extra", {}))
+        return Result(y=y, **fields)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise ResultFormatError(
             f"the file does not hold a consistent result: {error!r}; use a copy"

@@ -329,12 +329,14 @@ def _draw_dt(axis: Axes, result: Result, columns: np.ndarray, _: Sequence[int] |
 
 
 def _draw_order(axis: Axes, result: Result, columns: np.ndarray, _: Sequence[int] | None) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     order, t = result.order[columns].astype(float), result.t[columns]
     steps = order > 0
     x, y = thin(t[steps], order[steps])
     axis.step(x, y, where="pre", color=_COLOURS[2], linewidth=0.9)
     axis.set_ylim(0.5, max(float(order.max()) + 0.5, 2.5))
-    axis.yaxis.get_major_locator().set_params(integer=True)
+    axis.yaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_ylabel("order", fontsize=9)
 
 

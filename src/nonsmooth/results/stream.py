@@ -101,7 +101,7 @@ class StreamWriter:
             (rows or 1) * np.dtype(_TYPES.get(n, np.float64)).itemsize for n, rows in layout.items()
         )
         capacity = max(segment_bytes // max(bytes_per_column, 1), 1)
-        self._buffer = {
+        self._buffer: dict[str, np.ndarray] = {
             name: np.zeros(capacity if rows is None else (rows, capacity), dtype=_TYPES.get(name, np.float64))
             for name, rows in layout.items()
         }
