@@ -74,10 +74,11 @@ def test_impacts_of_the_oscillators():
 def test_sliding_mass_sticks_in_time_and_stays():
     problem = problems.sliding_mass()
     t_stick = problem.reference.event_times("stick")[0]
-    for dt in (4e-3, 1e-3, 2.5e-4):
+    # within one step of t_C; the coarse step also has a visible error in the speed at t = 3
+    for dt, within in ((4e-3, 1.5), (1e-3, 1.0), (2.5e-4, 1.0)):
         result = problem.simulate(dt=dt)
         stick = [event.t for event in result.events if event.kind == "stick"]
-        assert len(stick) == 1 and abs(stick[0] - t_stick) <= dt * 1.5
+        assert len(stick) == 1 and abs(stick[0] - t_stick) <= within * dt
         after = result.t > stick[0] + dt
         assert np.all(result.u[:, after] == 0.0)
         assert np.all(np.ptp(result.q[:, after], axis=1) == 0.0)
