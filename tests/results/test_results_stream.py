@@ -397,3 +397,64 @@ def test_events_given_at_the_end_are_stored_once(tmp_path):
             writer.append({"t": np.arange(5.0)}, events=early)
             writer.finish(events=[event])
         assert list(Result.load(tmp_path / name).events) == [event]
+
+
+def test_lazy_reading_gives_the_same_and_reads_only_what_is_used(tmp_path):
+    path = tmp_path / "run.nsr"
+    origin = {
+        "method": "moreau",
+        "law_names": ["floor"],
+        "params": {"m": 2.0},
+        "coordinate_names": ["x", "y"],
+    }
+    with StreamWriter(path, LAYOUT, segment_bytes=3000, **origin) as writer:
+        writer.append(columns(0, 300), events=[Event(3.0, "impact", "floor", 0, 1, 0)])
+        unfinished = Result.load(path, lazy=True)
+        assert unfinished.unfinished and agrees(unfinished, len(unfinished))
+        writer.finish(nsteps=299, audit=Audit(unconverged=3), extra={"a": np.arange(2)})
+    lazy, whole = Result.load(path, lazy=True), Result.load(path)
+    assert not {"t", "q", "u", "y", "events"} & set(lazy.__dict__)
+    assert len(lazy) == 300 and lazy.nsteps == 299 and lazy.audit.unconverged == 3
+    assert np.array_equal(lazy.q, whole.q)
+    assert not {"t", "u", "y"} & set(lazy.__dict__)
+    assert agrees(lazy, 300)
+    assert np.array_equal(lazy.y, whole.y) and lazy.P_N.shape == (0, 300) and lazy.residual.size == 0
+    assert list(lazy.events) == list(whole.events)
+    assert repr(lazy) == repr(whole) and lazy.summary() == whole.summary()
+    assert set(whole.keys()) <= set(lazy.keys()) | {"_"} and "t" in lazy
+    assert np.array_equal(lazy.a, [0, 1])
+    with pytest.raises(AttributeError, match="no field 'colour'"):
+        lazy.colour  # noqa: B018
+    lazy.plot()
+    with pytest.raises(ResultFormatError, match="max_bytes"):
+        Result.load(path, lazy=True, max_bytes=4000).q  # noqa: B018
+
+
+def test_lazy_salvage(damaged):
+    (damaged / "seg-00000004.h5").unlink()
+    found = Result.load(damaged, lazy=True, salvage=True)
+    assert found.unfinished and np.array_equal(found.t, np.arange(400.0))
+
+
+def test_hostile_heads_and_pieces_are_refused(damaged):
+    from nonsmooth.results.container import read_container, write_container
+
+    head, _ = read_container(damaged / "head.h5", "head")
+    for change in (
+        {"layout": 3},
+        {"layout": {"q": 1}},
+        {"layout": {"t": 3}},
+        {"layout": {"t": None, "q": 2}},
+    ):
+        write_container(damaged / "head.h5", "head", head | change, {})
+        with pytest.raises(ResultFormatError):
+            Result.load(damaged)
+    write_container(damaged / "head.h5", "head", head, {})
+    meta, arrays = read_container(damaged / "seg-00000002.h5", "segment")
+    write_container(
+        damaged / "seg-00000002.h5", "segment", meta | {"events": 7}, arrays | {"ev_t": np.zeros(2)}
+    )
+    with pytest.raises(ResultFormatError, match="events"):
+        Result.load(damaged)
+    write_container(damaged / "seg-00000002.h5", "segment", meta, arrays)
+    assert np.array_equal(Result.load(damaged).t, np.arange(1000.0))

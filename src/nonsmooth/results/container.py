@@ -22,7 +22,7 @@ import io
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ def write_container(path: Path, kind: str, meta: Mapping[str, Any], arrays: Mapp
 
 
 def read_container(
-    path: Path, kind: str, max_bytes: int = MAX_BYTES
+    path: Path, kind: str, max_bytes: int = MAX_BYTES, only: Collection[str] | None = None
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read one file written by `write_container`.
 
@@ -87,6 +87,8 @@ def read_container(
         What the file has to be.
     max_bytes : int
         Largest content to read.
+    only : collection of str, optional
+        Names of the arrays wanted; default: all.
 
     Returns
     -------
@@ -103,7 +105,7 @@ def read_container(
             raise ResultFormatError(f"{path}: not a regular file; give the file written by `Result.save`")
         with open(path, "rb") as stream:
             _check_bytes(path, stream, kind, max_bytes)
-            return _read_image(path, stream, max_bytes)
+            return _read_image(path, stream, max_bytes, only)
     except StorageError:
         raise
     except OSError as error:
@@ -164,7 +166,9 @@ def _version_of(lines: list[bytes]) -> int | None:
     return None
 
 
-def _read_image(path: Path, stream: Any, max_bytes: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _read_image(
+    path: Path, stream: Any, max_bytes: int, only: Collection[str] | None
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The HDF5 part: everything is inspected before anything is read."""
     import h5py
 
@@ -180,7 +184,8 @@ def _read_image(path: Path, stream: Any, max_bytes: int) -> tuple[dict[str, Any]
             meta = json.loads(bytes(file[_META][()]).decode("ascii"))
             if not isinstance(meta, dict):
                 raise ResultFormatError(f"{path}: the text {_META!r} is no table; the file is no result")
-            return meta, {name: file[name][()] for name in file if name != _META}
+            wanted = [name for name in file if name != _META and (only is None or name in only)]
+            return meta, {name: file[name][()] for name in wanted}
     except ResultFormatError:
         raise
     except RecursionError:

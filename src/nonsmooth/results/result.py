@@ -266,7 +266,8 @@ class Result:
         path : path-like
         **options
             ``max_bytes`` (limit on the size of the content, default 4 GiB), ``salvage`` (keep what is intact
-            of a damaged streaming run), ``untrusted`` (read in a child process).
+            of a damaged streaming run), ``untrusted`` (read in a child process), ``lazy`` (read the arrays of
+            a streaming run when they are first used).
 
         Raises
         ------

@@ -13,16 +13,15 @@ from nonsmooth.errors import ResultFormatError
 from nonsmooth.results.container import MAX_BYTES, read_container, write_container
 from nonsmooth.results.events import Event
 from nonsmooth.results.files import claim_output, storage_error
+from nonsmooth.results.lazy import StreamedResult, closing_fields, joined
 from nonsmooth.results.plain import (
     COLUMNS,
-    ORIGIN,
-    SCALARS,
     join_events,
     pack_result,
     unpack_events,
     unpack_result,
 )
-from nonsmooth.results.result import UNFINISHED, Result
+from nonsmooth.results.result import Result
 from nonsmooth.results.stream import StreamReader, StreamWriter, open_stream
 
 __all__ = ["StreamReader", "StreamWriter", "claim_output", "load_result", "open_stream", "save_result"]
@@ -44,7 +43,11 @@ def save_result(result: Result, path: str | os.PathLike[str], overwrite: bool = 
 
 
 def load_result(
-    path: str | os.PathLike[str], max_bytes: int = MAX_BYTES, salvage: bool = False, untrusted: bool = False
+    path: str | os.PathLike[str],
+    max_bytes: int = MAX_BYTES,
+    salvage: bool = False,
+    untrusted: bool = False,
+    lazy: bool = False,
 ) -> Result:
     """Read a file written by `save_result`, or the directory of a streamed run.
 
@@ -57,6 +60,9 @@ def load_result(
         For a streamed run with a missing or damaged piece: keep all before it, with status `unfinished`.
     untrusted : bool
         Read in a child process, so that a file made to break the HDF5 library breaks only that.
+    lazy : bool
+        For a streamed run: read each array when it is first used, and nothing now. `max_bytes` then holds for each
+        array by itself.
 
     Raises
     ------
@@ -67,6 +73,8 @@ def load_result(
         from nonsmooth.results.sandbox import read_in_child
 
         return unpack_result(*read_in_child(path, max_bytes, salvage))
+    if lazy and path.is_dir():
+        return StreamedResult(StreamReader(path, max_bytes=max_bytes, salvage=salvage))
     meta, arrays, events = read_content(path, max_bytes, salvage)
     return unpack_result(meta, arrays, events)
 
@@ -97,27 +105,13 @@ def _read_stream(reader: StreamReader, max_bytes: int) -> Content:
             parts[name].append(array)
         events.append(some)
         reader.max_bytes -= sum(array.nbytes for array in columns.values())  # the limit is on the whole run
-    arrays = {name: _joined(parts.pop(name), rows) for name, rows in layout.items()}
-    t = arrays["t"]
-    meta: dict[str, Any] = {name: reader.head.get(name) for name in ORIGIN}
-    meta["law_names"], meta["coordinate_names"] = meta["law_names"] or [], meta["coordinate_names"] or []
-    if reader.tail is not None:
-        meta |= {name: reader.tail[name] for name in (*SCALARS, "audit", "extra")}
-    else:
-        meta |= dict.fromkeys(SCALARS, 0) | {"status": UNFINISHED, "success": False}
-        last = f"up to t = {t[-1]:.9g}" if t.size else "none"
-        meta["message"] = (
-            f"unfinished: the writer did not come to its end; {t.size} instants recovered, {last}"
-        )
-        if reader.damage:
-            meta["message"] += f" ({reader.damage})"
-        meta["nsteps"] = max(t.size - 1, 0)
+    try:
+        arrays = {name: joined(parts.pop(name), rows) for name, rows in layout.items()}
+        meta = closing_fields(reader, arrays["t"].size, arrays["t"][-1:])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ResultFormatError(
+            f"{reader.path}: the pieces do not fit each other ({error}); use a copy"
+        ) from error
     unknown = {name: arrays.pop(name) for name in list(arrays) if name not in (*COLUMNS, "y")}
     meta["extra"] = {**(meta.get("extra") or {}), **unknown}
     return meta, arrays, join_events(events)
-
-
-def _joined(pieces: list[np.ndarray], rows: int | None) -> np.ndarray:
-    if not pieces:
-        return np.zeros(0 if rows is None else (rows, 0))
-    return np.concatenate(pieces, axis=-1)

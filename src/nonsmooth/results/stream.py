@@ -18,7 +18,7 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -296,6 +296,16 @@ class StreamReader:
                 f"{self.path}: no streamed run, {_HEAD} is missing; give the directory of a run"
             )
         self.head, _ = read_container(self.path / _HEAD, "head", max_bytes)
+        layout = self.head.get("layout")
+        rows = list(layout.values()) if isinstance(layout, dict) else [layout]
+        if (
+            not isinstance(layout, dict)
+            or layout.get("t", 0) is not None
+            or not all(n is None or (isinstance(n, int) and n >= 0) for n in rows)
+        ):
+            raise ResultFormatError(
+                f"{self.path / _HEAD}: no layout of columns in it; the directory is no run"
+            )
         self.tail: dict[str, Any] | None = None
         indices = sorted(int(p.name[4:-3]) for p in self.path.glob("seg-*.h5") if p.name[4:-3].isdigit())
         self.segments = len(indices)
@@ -324,18 +334,30 @@ class StreamReader:
     def __len__(self) -> int:
         return self.segments
 
-    def read(self, i: int) -> tuple[dict[str, np.ndarray], Sequence[Event]]:
-        """Columns and events of piece i."""
-        name = _segment(i)
-        meta, arrays = read_container(self.path / name, "segment", self.max_bytes)
+    def read(
+        self, i: int, only: Collection[str] | None = None
+    ) -> tuple[dict[str, np.ndarray], Sequence[Event]]:
+        """Columns and events of piece i; with `only` these fields alone, and no events unless ``"events"`` is named."""
+        name, layout = _segment(i), self.head["layout"]
+        fields = [field for field in layout if only is None or field in only]
+        events = only is None or "events" in only
+        meta, arrays = read_container(self.path / name, "segment", self.max_bytes, None if events else fields)
         self._check_member(name, meta)
-        layout = self.head["layout"]
-        missing = set(layout) - set(arrays)
+        missing = set(fields) - set(arrays)
         if meta.get("index") != i or missing:
             raise ResultFormatError(
                 f"{self.path / name}: not piece {i} of this run (missing {sorted(missing)}); it was renamed"
             )
-        return {field: arrays[field] for field in layout}, unpack_events(meta["events"], arrays)
+        try:
+            return {f: arrays[f] for f in fields}, unpack_events(meta["events"], arrays) if events else []
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            raise ResultFormatError(
+                f"{self.path / name}: the events are not consistent ({error!r}); use a copy"
+            ) from error
+
+    def first(self, i: int) -> int:
+        """Number of instants before piece i."""
+        return int(read_container(self.path / _segment(i), "segment", self.max_bytes, ())[0]["first"])
 
     def _check_member(self, name: str, meta: Mapping[str, Any]) -> None:
         if meta.get("run") != self.head.get("run"):
@@ -345,11 +367,13 @@ class StreamReader:
         for columns, _ in self.pieces():
             yield columns
 
-    def pieces(self) -> Iterator[tuple[dict[str, np.ndarray], Sequence[Event]]]:
-        """Columns and events, piece by piece."""
+    def pieces(
+        self, only: Collection[str] | None = None
+    ) -> Iterator[tuple[dict[str, np.ndarray], Sequence[Event]]]:
+        """Columns and events, piece by piece; `only` as in `read`."""
         for i in range(self.segments):
             try:
-                piece = self.read(i)
+                piece = self.read(i, only)
             except ResultFormatError as error:
                 if not self.salvage:
                     raise
