@@ -111,6 +111,8 @@ def residual(f_project, ints, reals, rows, G, xy, dt, n_laws, n):
         for j in range(n):
             s += G[i, j] * rows[P, j]
         rows[XI, i] = s
+        if not abs(s) < 1e300:  # a projection would hide NaN
+            return 1e300
     worst = 0.0
     for l in range(n_laws):
         i0 = ints[ROW, l]

@@ -203,13 +203,15 @@ def by_modes(enumerate_all, f_project, ints, reals, rows, G, A, xy, dt, n_laws, 
         if not enumerate_all:
             if not res < 1e290:
                 break
-            for l in range(
-                n_laws
-            ):  # an inactive friction law gets its chance to stick when its contact closes
+            # an inactive friction law whose contact closes gets its chance to stick, and if that was tried, to slip
+            for l in range(n_laws):
                 kind = ints[KIND, l]
                 if (kind == COULOMB_1D or kind == COULOMB_2D) and ints[MODE, l] == 0 and reals[MU, l] > 0.0:
                     if ints[MODE, ints[LINK, l]] == 1:
-                        ints[MODE, l] = 1
+                        slip = ints[TRIED, l] == 1 and reals[MU, l] < HUGE
+                        ints[MODE, l] = 2 if slip else 1
+                        if slip and kind == COULOMB_1D and rows[XI, ints[ROW, l]] > 0.0:
+                            ints[MODE, l] = -2
     for i in range(n):
         rows[P, i] = rows[BEST, i] if best < 1e290 else 0.0
     if best <= tol:

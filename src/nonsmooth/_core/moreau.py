@@ -266,6 +266,9 @@ def moreau_step(
                     rows[P, k] = P_0[i]
                     rows[LO, k] = bounds[i] * dt
                     rows[HI, k] = bounds[n_rows + i] * dt
+                    # NaN would pass through a projection unseen; so would a negative limit
+                    if not (rows[C, k] - rows[C, k] == 0.0 and rows[LO, k] <= rows[HI, k]):
+                        return NON_FINITE
                     if not const_G:
                         solve_lower(L, WT[i], Y[i], n_u)
                     for b in range(a + 1):

@@ -37,8 +37,10 @@ def solve_laws(f_project, ints, reals, rows, G, A, xy, dt, n_laws, n, options):
     sweeps = 0
     res = 1e300
     attempt = 0
+    polished = False
     while True:
         if method == AUTO:
+            best = res
             for enumerate_all in range(2 if attempt == 0 else 1):
                 solves, exact = by_modes(
                     enumerate_all,
@@ -56,7 +58,7 @@ def solve_laws(f_project, ints, reals, rows, G, A, xy, dt, n_laws, n, options):
                     int(options[O_NEWTON]),
                 )
                 iterations += solves
-                if exact <= tol:
+                if exact <= tol and exact <= best:
                     return iterations, exact
             if attempt > 0:
                 for i in range(n):
@@ -69,7 +71,8 @@ def solve_laws(f_project, ints, reals, rows, G, A, xy, dt, n_laws, n, options):
         )
         sweeps += int(done)
         iterations += done
-        if res <= tol or budget <= 0 or method != AUTO or not res < 1e290:
+        if (res <= tol and polished) or budget <= 0 or method != AUTO or not res < 1e290:
             return iterations, res
+        polished = res <= tol  # the modes are known now: one more Newton makes them exact
         for i in range(n):
             A[n, i] = rows[P, i]
