@@ -10,7 +10,7 @@ or constant with ``interpolation="previous"``. All integrals are exact for these
 sampled.
 
 The filled-in graph gr*(f) is the graph with every jump filled by a straight segment, and the distance of
-two points is ``max(|t - s|, ||x - y||_2)`` (section 3.1 of [1]_).
+two points is ``max(|t - s|, ||x - y||_2)`` (section 2.1 of [1]_).
 
 References
 ----------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -238,6 +237,8 @@ def unpack_result(
 
 def library_version() -> str:
     """Version of the library that writes the file."""
+    from importlib import metadata  # takes a tenth of a second, so only when a file is written
+
     try:
         return metadata.version("nonsmooth")
     except metadata.PackageNotFoundError:  # pragma: no cover - run from a source tree that is not installed

@@ -115,7 +115,8 @@ def _panels(result: Result, panels: Sequence[str] | None) -> list[str]:
     chosen = [name for name in ("q", "u", "P_N", "P_T", "modes") if getattr(result, name).size]
     if not result.q.size:
         chosen.insert(0, "y")
-    if result.dt.size and np.ptp(result.dt[1:] if len(result) > 1 else result.dt) > 0:
+    steps = result.dt[result.dt > 0]
+    if steps.size and np.ptp(steps) > 1e-6 * steps.max():  # a constant step needs no picture
         chosen.append("dt")
     if result.order.size and result.order.max() > 1:
         chosen.append("order")
