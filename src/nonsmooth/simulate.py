@@ -210,7 +210,8 @@ def _finish(
     model, scheme, run, columns, raw, times, status, message, writer, plan, audit, on_energy_gain, origin
 ):
     laws = model.laws
-    events = event_table(raw, times, laws)
+    passed = [end for _, end in plan.segments[:-1] if end <= run.t]
+    events = event_table(raw, times, laws, passed)
     totals = run.totals()
     begin = {name: columns.pop(name) for name in ("q_B", "u_B") if name in columns}
     P_J = columns.pop("P_J")

@@ -5,7 +5,8 @@ from nonsmooth._core.jit import f8_1, f8_2, int64, kernel, void
 
 @kernel(int64(f8_2, f8_2, int64), forceinline=True, references=False)
 def cholesky(A, L, n):
-    """Lower factor of the symmetric positive definite `A`, written into `L`. Returns 0, or k + 1 at a bad pivot k."""
+    """Lower factor of the symmetric positive definite `A`, written into `L` with the *reciprocals* of its diagonal (the
+    solves multiply instead of dividing). Returns 0, or k + 1 at a bad pivot k."""
     for j in range(n):
         s = A[j, j]
         for k in range(j):
@@ -13,34 +14,34 @@ def cholesky(A, L, n):
         # relative test: a pivot lost to cancellation means a numerically singular matrix
         if not s > 4e-16 * abs(A[j, j]):
             return j + 1
-        d = s**0.5
+        d = 1.0 / s**0.5
         L[j, j] = d
         for i in range(j + 1, n):
             s = A[i, j]
             for k in range(j):
                 s -= L[i, k] * L[j, k]
-            L[i, j] = s / d
+            L[i, j] = s * d
     return 0
 
 
 @kernel(void(f8_2, f8_1, f8_1, int64), forceinline=True, references=False)
 def solve_lower(L, b, x, n):
-    """Solve ``L x = b`` (x may be b)."""
+    """Solve ``L x = b`` with a factor from `cholesky` (x may be b)."""
     for i in range(n):
         s = b[i]
         for k in range(i):
             s -= L[i, k] * x[k]
-        x[i] = s / L[i, i]
+        x[i] = s * L[i, i]
 
 
 @kernel(void(f8_2, f8_1, f8_1, int64), forceinline=True, references=False)
 def solve_lower_transposed(L, b, x, n):
-    """Solve ``L^T x = b`` (x may be b)."""
+    """Solve ``L^T x = b`` with a factor from `cholesky` (x may be b)."""
     for i in range(n - 1, -1, -1):
         s = b[i]
         for k in range(i + 1, n):
             s -= L[k, i] * x[k]
-        x[i] = s / L[i, i]
+        x[i] = s * L[i, i]
 
 
 @kernel(int64(f8_2, f8_1, int64), forceinline=True, references=False)

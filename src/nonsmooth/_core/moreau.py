@@ -416,8 +416,8 @@ def bookkeeping(laws, size, w, t, dt, u, info, totals):
 
 
 # positions in the int64 array of counters of a run
-(C_STEP, C_STEPS, C_OUT, C_EVENTS, C_EVERY, C_EVAL, C_TOTAL, C_ACCEPT, C_FIRST, C_BEGIN, C_TAIL) = range(11)
-N_COUNTERS = 11
+(C_STEP, C_STEPS, C_OUT, C_EVENTS, C_EVERY, C_EVAL, C_TOTAL, C_ACCEPT, C_FIRST, C_BEGIN, C_TAIL, C_NEXT) = range(12)
+N_COUNTERS = 12
 
 
 @kernel(int64(int64, int64), internal=True)

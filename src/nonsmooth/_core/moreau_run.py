@@ -9,6 +9,7 @@ from nonsmooth._core.moreau import (
     C_EVENTS,
     C_EVERY,
     C_FIRST,
+    C_NEXT,
     C_OUT,
     C_STEP,
     C_STEPS,
@@ -102,8 +103,10 @@ def run_moreau(
                 t_out = t_eval[counters[C_EVAL]]
                 counters[C_EVAL] += 1
             else:
-                if counters[C_TOTAL] % counters[C_EVERY] != 0 and not (last and counters[C_TAIL] != 0):
+                if counters[C_TOTAL] < counters[C_NEXT] and not (last and counters[C_TAIL] != 0):
                     break
+                if counters[C_TOTAL] >= counters[C_NEXT]:
+                    counters[C_NEXT] += counters[C_EVERY]
                 t_out = t_new
             store(w, out, counters[C_OUT], t_out, t, dt, state, size, info, counters[C_BEGIN])
             counters[C_OUT] += 1

@@ -14,6 +14,8 @@ from __future__ import annotations
 import dis
 import inspect
 import logging
+import types as types_module
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -165,14 +167,28 @@ class UserFunction:
         offset = 0 if rows is None else rows.start
         if JIT_ENABLED:
             sample = self.raw(float(t0), _read_only(q0), _read_only(u0)) if not self.has_out else None
+            kept, key = self._memory("writer", offset, sample)
+            if key in kept:
+                self.compiled = True
+                return kept[key]
             try:
                 compiled = user_kernel(self._compiled_body(offset, sample), out_type_signature)
                 self.compiled = True
+                kept[key] = compiled
                 return compiled
             except COMPILE_ERRORS as exc:
                 logger.info("%s runs as a Python callback (slower): Numba says: %s", self.name, reason(exc))
             return user_kernel(self._callback_body(offset), out_type_signature)
         return self._python_body(offset)
+
+    def _memory(self, role, offset, sample):
+        """Compiled versions of this function, kept for the next system that uses it, and the key of this one."""
+        form = None if sample is None else (np.ndim(sample), isinstance(sample, np.ndarray))
+        layout = (self.parameters.names, self.parameters.shapes) if self.has_p else None
+        key = (role, self.shape, self.transposed, self.takes_u, offset, form, layout)
+        if not _self_contained(self.python):
+            return {}, key
+        return _COMPILED.setdefault(self.python, {}), key
 
     def _compiled_body(self, offset, sample):
         f = _canonical(self.jitted, self.takes_u, self.has_p, self.has_out, self.parameters.unpack)
@@ -247,6 +263,20 @@ def compilable(function):
 def reason(exc) -> str:
     """First line of what Numba says."""
     return str(exc).strip().splitlines()[0] if str(exc).strip() else type(exc).__name__
+
+
+# Compiled versions by user function; an entry dies with its function.
+_COMPILED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+
+def _self_contained(function) -> bool:
+    """Whether the function reads nothing but its arguments, modules and other functions (a changed global or closure must
+    be seen by the next system, so such functions are compiled anew)."""
+    code = getattr(function, "__code__", None)
+    if code is None or getattr(function, "__closure__", None):
+        return False
+    constants = (types_module.ModuleType, types_module.BuiltinFunctionType, type)
+    return all(isinstance(function.__globals__[name], constants) for name in code.co_names if name in function.__globals__)
 
 
 def _read_only(array):

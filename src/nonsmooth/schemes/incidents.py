@@ -12,7 +12,7 @@ from nonsmooth._core import laws as codes
 from nonsmooth.results.events import EventTable, kind_code
 
 
-def event_table(raw: np.ndarray, times: np.ndarray, laws) -> EventTable:
+def event_table(raw: np.ndarray, times: np.ndarray, laws, breakpoints=()) -> EventTable:
     """Events of a run.
 
     Parameters
@@ -23,6 +23,8 @@ def event_table(raw: np.ndarray, times: np.ndarray, laws) -> EventTable:
         Begin and end of the step in which the new mode holds. The switching point lies in that step or in the one
         before (Studer et al. 2008, eq. (36)); its begin is the best single estimate.
     laws : LawTable
+    breakpoints : sequence of float
+        Declared discontinuities in time that were passed.
     """
     n = raw.shape[0]
     kind = np.full(n, 255, dtype=np.int64)
@@ -54,12 +56,12 @@ def event_table(raw: np.ndarray, times: np.ndarray, laws) -> EventTable:
     keep = kind != 255
     width = times[:, 1] - times[:, 0]
     bracket = np.vstack([times[:, 0] - width, times[:, 1]])
-    return EventTable(
-        times[keep, 0],
-        kind[keep],
-        law[keep],
-        before[keep],
-        after[keep],
-        names=laws.name,
-        bracket=bracket[:, keep],
-    )
+    columns = [times[keep, 0], kind[keep], law[keep], before[keep], after[keep], bracket[0, keep], bracket[1, keep]]
+    if len(breakpoints):
+        instants = np.asarray(breakpoints, dtype=np.float64)
+        none = np.zeros(instants.size, dtype=np.int64)
+        declared = [instants, none + kind_code("breakpoint"), none - 1, none, none, instants, instants]
+        columns = [np.concatenate(pair) for pair in zip(columns, declared)]
+        order = np.argsort(columns[0], kind="stable")
+        columns = [column[order] for column in columns]
+    return EventTable(*columns[:5], names=laws.name, bracket=np.vstack(columns[5:]))

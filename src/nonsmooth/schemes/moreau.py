@@ -112,7 +112,7 @@ class MoreauRun(CompiledRun):
         state = core.State(*(array.copy() for array in self.state))
         t, dt = self.t, self.dt
         t_new = self.t_end if counters[core.C_STEP] == counters[core.C_STEPS] - 1 else t + dt
-        store = (counters[core.C_TOTAL] + 1) % counters[core.C_EVERY] == 0
+        store = counters[core.C_TOTAL] + 1 >= counters[core.C_NEXT]
         last = counters[core.C_STEP] == counters[core.C_STEPS] - 1 and counters[core.C_TAIL]
         status = core.UNCONVERGED
         self.rejected += 1
@@ -121,7 +121,7 @@ class MoreauRun(CompiledRun):
             small = dt / parts
             self.clock[:] = (t, small, t_new - (t + (parts - 1) * small), t_new)
             self.counters[core.C_STEP], self.counters[core.C_STEPS] = 0, parts
-            self.counters[core.C_EVERY] = 2**62
+            self.counters[core.C_NEXT] = 2**62
             self.counters[core.C_TAIL] = store or last
             status = self.advance(parts)
             if status == core.OK and self.finished_segment:
@@ -134,8 +134,10 @@ class MoreauRun(CompiledRun):
                 array[:] = kept
         self.clock[:] = clock
         if status == core.OK:
-            for index in (core.C_STEPS, core.C_EVERY, core.C_TAIL):
+            for index in (core.C_STEPS, core.C_NEXT, core.C_TAIL):
                 self.counters[index] = counters[index]
+            if store:
+                self.counters[core.C_NEXT] += counters[core.C_EVERY]
             self.counters[core.C_STEP] = counters[core.C_STEP] + 1
             self.counters[core.C_TOTAL] = counters[core.C_TOTAL] + 1
         return status

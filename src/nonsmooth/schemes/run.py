@@ -37,7 +37,7 @@ class CompiledRun:
             q.copy(), u.copy(), np.zeros(max(laws.n_rows, 1)), np.zeros(max(laws.n_laws, 1), dtype=np.int64)
         )
         self.counters = np.zeros(core.N_COUNTERS, dtype=np.int64)
-        self.counters[core.C_EVERY] = plan.every
+        self.counters[core.C_EVERY] = self.counters[core.C_NEXT] = plan.every
         self.counters[core.C_FIRST] = 1
         self.counters[core.C_ACCEPT] = plan.accept
         self.counters[core.C_BEGIN] = plan.keep_begin
