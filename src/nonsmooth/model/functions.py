@@ -71,7 +71,7 @@ class UserFunction:
         self.parameters = parameters
         self.transposed = transposed
         self.has_p, self.has_out, self.argument_names = _form(self.python, name, 3 if takes_u else 2)
-        self.compiled = False
+        self.compiled: bool | None = None  # None until a writer was asked for
         self._jitted = None
         self._writer = None
 
@@ -177,6 +177,7 @@ class UserFunction:
                 kept[key] = compiled
                 return compiled
             except COMPILE_ERRORS as exc:
+                self.compiled = False
                 logger.info("%s runs as a Python callback (slower): Numba says: %s", self.name, reason(exc))
             return user_kernel(self._callback_body(offset), out_type_signature)
         return self._python_body(offset)

@@ -272,7 +272,7 @@ class Model:
 
         # a function whose code never reads t or q is constant during a run: it is evaluated once
         self._compiled["constant"] = (
-            self.f_mass.compiled and not self.f_mass.depends_on("t", "q"),
+            bool(self.f_mass.compiled) and not self.f_mass.depends_on("t", "q"),
             self.f_kinematics is None
             and all(j is not None and j.compiled and not j.depends_on("t", "q") for j in self.jacobians_of)
             and all(f.compiled and not f.depends_on("t", "q") for f in self.tangents_of)
@@ -369,7 +369,7 @@ class Model:
     def callbacks(self) -> list[str]:
         """Names of functions that run as Python callbacks because Numba cannot compile them."""
         self.core  # noqa: B018
-        names = [f.name for f in self.functions if JIT_ENABLED and not f.compiled]
+        names = [f.name for f in self.functions if f.compiled is False]
         return names + self._compiled.get("python_sets", [])
 
     def mass_matrix(self, t, q) -> np.ndarray:

@@ -1,0 +1,127 @@
+"""Checks of the start before any step, and its repair where asked for."""
+
+import logging
+
+import numpy as np
+import pytest
+
+from nonsmooth import Contact, ConvexSet, FrictionElement, Joint, MechanicalSystem, SetValuedElement
+from nonsmooth.errors import (
+    InconsistentStateError,
+    InputError,
+    ModelError,
+    NonFiniteError,
+    PenetrationWarning,
+    RangeError,
+    ShapeError,
+)
+from nonsmooth.model import start
+
+
+def test_start_vectors():
+    kept = np.array([1.0, 2.0, 3.0])[::2]
+    kept.flags.writeable = False
+    array = start.as_state(kept, "q0")
+    assert array.flags.c_contiguous and array.flags.writeable and array.tolist() == [1.0, 3.0]
+    assert start.as_state(3, "q0").tolist() == [3.0]
+    assert start.as_state(np.array([1, 2]), "q0").dtype == np.float64
+    for bad, error in (([1.0, np.nan], NonFiniteError), ([np.inf], NonFiniteError), ([1j], InputError), (["a"], InputError),
+                       ([[1.0]], ShapeError), (None, InputError), ([[1], [2, 3]], InputError)):  # fmt: skip
+        with pytest.raises(error, match="q0"):
+            start.as_state(bad, "q0")
+
+
+def test_short_floats_are_converted_with_a_note(caplog):
+    with caplog.at_level(logging.INFO, "nonsmooth"):
+        assert start.as_state(np.float32([0.5]), "q0").dtype == np.float64
+    assert "float32" in caplog.text
+
+
+def bind(mass, q=(0.0, 1.0), **parts):
+    q = np.asarray(q, dtype=float)
+    return MechanicalSystem(mass, lambda t, q, u: -q, **parts).bind(0.0, q, np.zeros(q.size)), q
+
+
+@pytest.mark.parametrize(
+    ("mass", "error", "text"),
+    [
+        (np.diag([1.0, 0.0]), RangeError, r"M\[1,1\] = 0"),
+        (np.diag([-1.0, 1.0]), RangeError, r"M\[0,0\] = -1"),
+        ([[1.0, 1.0], [1.0, 1.0]], ModelError, r"singular.*\[0, 1\]"),
+        ([[1.0, 2.0], [2.0, 1.0]], ModelError, "indefinite.*eigenvalue -1"),
+        ([[1.0, 0.5], [0.4, 1.0]], ModelError, r"not symmetric: M\[0,1\] = 0.5"),
+    ],
+)
+def test_mass(mass, error, text):
+    model, q = bind(np.array(mass))
+    with pytest.raises(error, match=text):
+        start.check_mass(model, 0.0, q)
+
+
+def test_badly_scaled_mass_is_fine():
+    model, q = bind(np.diag([1e-12, 1e12]))
+    start.check_mass(model, 0.0, q)
+
+
+def test_functions_are_called_once_and_checked():
+    model, q = bind(
+        np.eye(2), friction=FrictionElement(lambda t, q: np.array([1.0, 0.0]), lambda t, q, u: -1.0, name="b")
+    )
+    with pytest.raises(RangeError, match="limit of 'b' is -1"):
+        start.check_functions(model, 0.0, q, q)
+    element = SetValuedElement(lambda t, q: np.eye(2), ConvexSet(lambda x: x + 1.0), name="s")
+    model, q = bind(np.eye(2), elements=element)
+    with pytest.raises(ModelError, match="projection of 's'"):
+        start.check_functions(model, 0.0, q, q)
+    element = SetValuedElement(lambda t, q: np.eye(2), ConvexSet(lambda x: x[:1]), name="s")
+    model, q = bind(np.eye(2), elements=element)
+    with pytest.raises(ShapeError, match="projection of 's'"):
+        start.check_functions(model, 0.0, q, q)
+
+
+def floor(t, q, p):
+    return q[1] - p.height
+
+
+def rod(t, q):
+    return q[0] ** 2 + q[1] ** 2 - 1.0
+
+
+ROD = MechanicalSystem(
+    np.diag([1.0, 3.0]),
+    lambda t, q, u: -q,
+    contacts=Contact(floor, name="floor"),
+    joints=Joint(rod, name="rod"),
+    params={"height": -5.0},
+)
+
+
+def test_joints_at_the_start():
+    q, u = np.array([1.0, 0.1]), np.array([0.3, 1.0])
+    model = ROD.bind(0.0, q, u)
+    with pytest.raises(InconsistentStateError, match=r"'rod' is violated by 0.01 at the start.*project=True"):
+        start.consistent_start(model, 0.0, q, u, project=False, resolve=False)
+    new_q, new_u = start.consistent_start(model, 0.0, q, u, project=True, resolve=False)
+    assert abs(new_q @ new_q - 1.0) < 1e-12 and abs(new_q @ new_u) < 1e-12
+    assert np.linalg.norm(new_q - q) < 0.01  # the smallest change
+    # at velocity level the correction is along M^-1 J^T
+    change = np.diag([1.0, 3.0]) @ (new_u - u)
+    assert abs(change[0] * new_q[1] - change[1] * new_q[0]) < 1e-12
+    q = np.array([0.6, 0.8])
+    with pytest.raises(InconsistentStateError, match="velocity level"):
+        start.consistent_start(model, 0.0, q, u, project=False, resolve=False)
+    same_q, same_u = start.consistent_start(
+        model, 0.0, q, np.array([-0.8, 0.6]), project=False, resolve=False
+    )
+    assert np.array_equal(same_q, q) and np.array_equal(same_u, [-0.8, 0.6])
+
+
+def test_overlap_at_the_start():
+    q, u = np.array([0.6, 0.8]), np.zeros(2)
+    deep = ROD.with_params(height=0.9).bind(0.0, q, u)
+    with pytest.raises(InconsistentStateError, match=r"'floor': -0.1.*resolve=True"):
+        start.consistent_start(deep, 0.0, q, u, project=False, resolve=False)
+    slight = ROD.with_params(height=0.8 + 1e-4).bind(0.0, q, u)
+    with pytest.warns(PenetrationWarning, match="'floor' overlaps by 0.0001"):
+        same, _ = start.consistent_start(slight, 0.0, q, u, project=False, resolve=False)
+    assert np.array_equal(same, q)  # no kick
