@@ -4,6 +4,7 @@ import errno
 import json
 import logging
 import os
+import signal
 import stat
 import struct
 import sys
@@ -367,6 +368,53 @@ def test_b75_untrusted_reads_in_a_child_process(result, tmp_path):
         Result.load(path, untrusted=True)
 
 
+def _mutate_and_load(image, path, seed, count):
+    """Child: `count` sealed files with one to three wrong bytes; exit code 0 if each is read or refused cleanly."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        mutant = bytearray(image)
+        for _ in range(rng.integers(1, 4)):
+            mutant[rng.integers(0, len(mutant))] = rng.integers(0, 256)
+        path.write_bytes(seal(bytes(mutant)))
+        signal.alarm(5)  # a reader that hangs is ended by the signal
+        try:
+            Result.load(path)
+        except ResultFormatError:
+            pass
+        except BaseException:  # anything else is a failure
+            return 1
+    return 0
+
+
+def _fuzz(result, tmp_path, rounds, count):
+    path = tmp_path / "a.h5"
+    result.save(path)
+    image = path.read_bytes()[512:]
+    for seed in range(rounds):
+        child = os.fork()
+        if child == 0:
+            code = 2
+            try:
+                code = _mutate_and_load(image, path, seed, count)
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, f"seed {seed}"
+
+
+SMALL = Result(
+    t=np.arange(9.0), q=np.ones((2, 9)), u=np.ones((2, 9)), events=[Event(1.0, "impact", "a", 0, 1, 0)]
+)
+
+
+def test_f17_fuzzed_files_with_right_checksum(tmp_path):
+    _fuzz(SMALL, tmp_path, rounds=2, count=150)
+
+
+@pytest.mark.soak
+def test_f17_fuzzed_files_with_right_checksum_long(tmp_path):
+    _fuzz(SMALL, tmp_path, rounds=1000, count=100)
+
+
 def test_b77_no_pickle_in_the_sources():
     import nonsmooth.results
 
@@ -485,7 +533,6 @@ def test_lock_is_released_by_the_death_of_its_holder(tmp_path):
 
 def test_full_disk_while_saving_leaves_the_former_file(result, tmp_path):
     import resource
-    import signal
 
     path = tmp_path / "a.h5"
     result.save(path)

@@ -128,7 +128,10 @@ class Audit:
         return cls(**{key: value for key, value in data.items() if key in known})
 
     def __str__(self) -> str:
-        rows = [("audit", "ok" if self.ok else "NOT ok: " + "; ".join(self.failures()))]
+        verdict = "ok" if self.ok else "NOT ok: " + "; ".join(self.failures())
+        if self.ok and self.steps_total and not self.steps_checked:
+            verdict = "nothing against it in the running totals, but no step was recomputed"
+        rows = [("audit", verdict)]
         if self.steps_total:
             rows.append(("steps recomputed", f"{self.steps_checked} of {self.steps_total}"))
 
@@ -194,7 +197,7 @@ def audit_moreau(
         Evenly spaced steps to recompute; steps around events come on top (at most as many again).
     samples : Mapping, optional
         Full steps kept by a driver whose output is thinned: ``t_B, q_B, u_B, t_E, q_E, u_E, P, modes, dt``,
-        last axis the sample.
+        last axis the sample; at least a thousand of them are recomputed.
     tolerance : float
         Largest relative residual that counts as in order.
 
@@ -211,12 +214,13 @@ def audit_moreau(
     audit.steps_total = int(_get(columns, "nsteps", 0) or max(t.size - 1, 0))
 
     checks: list[tuple[float, StepCheck]] = []
+    u_max = np.max(np.where(np.isfinite(u), np.abs(u), 0.0), axis=1, initial=0.0)
     complete = _impulse_rows(columns) == system.laws.n_rows
     if complete:
         for k in _steps_to_check(t, dt, event_times(events), max_checked):
-            checks.append((float(t[k]), _check_column(system, columns, k)))
-    if samples is not None and np.asarray(samples["P"]).shape[0] == system.laws.n_rows:
-        checks += _check_samples(system, samples, max_checked)
+            checks.append((float(t[k]), _check_column(system, columns, k, u_max)))
+    if samples is not None and np.shape(samples["P"])[0] == system.laws.n_rows:
+        checks += _check_samples(system, samples, max_checked, u_max)
     audit.steps_checked = len(checks)
 
     _residuals(audit, checks)
@@ -226,7 +230,7 @@ def audit_moreau(
     _joints(audit, system, t, q, u, max_checked)
     if audit.steps_total and not checks:
         why = "the stored columns are not consecutive steps and there are no samples"
-        if not complete:
+        if not complete or samples is not None:
             why = "the impulses of the bilateral constraints are not stored"
         audit.notes.append(f"no step could be recomputed: {why}")
     return audit
@@ -243,14 +247,14 @@ def _impulse_rows(columns: Any) -> int:
     return sum(np.shape(_get(columns, name))[0] for name in _IMPULSES if _get(columns, name) is not None)
 
 
-def _check_column(system: Any, columns: Any, k: int) -> StepCheck:
+def _check_column(system: Any, columns: Any, k: int, u_max: np.ndarray | None = None) -> StepCheck:
     """Recompute the step from column k - 1 to column k."""
     t, q, u, dt = (np.asarray(_get(columns, name)) for name in ("t", "q", "u", "dt"))
     stored = [np.asarray(_get(columns, name)) for name in _IMPULSES if _get(columns, name) is not None]
     P = np.concatenate([rows[:, k] for rows in stored])
     modes = np.asarray(_get(columns, "modes"))[:, k]
     begin = (float(t[k - 1]), q[:, k - 1], u[:, k - 1], float(dt[k]))
-    return check_moreau_step(system, *begin, q[:, k], u[:, k], P, modes, float(t[k]))
+    return check_moreau_step(system, *begin, q[:, k], u[:, k], P, modes, float(t[k]), u_max)
 
 
 def _steps_to_check(t: np.ndarray, dt: np.ndarray, instants: np.ndarray, max_checked: int) -> np.ndarray:
@@ -272,16 +276,16 @@ def _steps_to_check(t: np.ndarray, dt: np.ndarray, instants: np.ndarray, max_che
 
 
 def _check_samples(
-    system: Any, samples: Mapping[str, np.ndarray], max_checked: int
+    system: Any, samples: Mapping[str, np.ndarray], max_checked: int, u_max: np.ndarray
 ) -> list[tuple[float, StepCheck]]:
     s = {name: np.asarray(value) for name, value in samples.items()}
     n = s["t_B"].size
-    picks = np.unique(np.linspace(0, n - 1, min(2 * max_checked, n)).astype(int)) if n else ()
+    picks = np.unique(np.linspace(0, n - 1, min(max(max_checked, 1000), n)).astype(int)) if n else ()
     checks = []
     for k in picks:
         t_B, t_E, dt = float(s["t_B"][k]), float(s["t_E"][k]), float(s["dt"][k])
         q_B, u_B, q_E, u_E, P, modes = (s[name][:, k] for name in ("q_B", "u_B", "q_E", "u_E", "P", "modes"))
-        checks.append((t_E, check_moreau_step(system, t_B, q_B, u_B, dt, q_E, u_E, P, modes, t_E)))
+        checks.append((t_E, check_moreau_step(system, t_B, q_B, u_B, dt, q_E, u_E, P, modes, t_E, u_max)))
     return checks
 
 

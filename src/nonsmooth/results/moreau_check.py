@@ -65,6 +65,7 @@ def check_moreau_step(
     P: np.ndarray,
     modes: np.ndarray,
     t_E: float | None = None,
+    u_max: np.ndarray | None = None,
 ) -> StepCheck:
     """Recompute one step of Moreau's scheme from its two ends, impulses and modes.
 
@@ -81,6 +82,8 @@ def check_moreau_step(
     modes : ndarray, shape (n_laws,)
     t_E : float, optional
         End of the step, default ``t_B + dt``.
+    u_max : ndarray, shape (n_u,), optional
+        Largest velocities of the run: what rounding of them can do (64 eps) is no violation of a law.
 
     Returns
     -------
@@ -111,13 +114,16 @@ def check_moreau_step(
     lower, upper = system.bounds(t_M, q_M, u_B) if WT.shape[0] else (np.zeros(0), np.zeros(0))
 
     # Laws, eqs (17) and (19)
+    blur = 64 * _EPS * (np.abs(WT) @ (np.zeros_like(u_B) if u_max is None else u_max))
     natural = cone = 0.0
     unchecked = 0
     for i in range(laws.n_laws):
         rows = slice(int(laws.row[i]), int(laws.row[i]) + int(laws.dim[i]))
         P_i, G_ii = P[rows], max(float(np.max(np.diag(G)[rows])), 0.0)
         if modes[i] == 0:
-            natural = max(natural, G_ii * largest(P_i))  # an inactive law carries no impulse
+            natural = max(
+                natural, G_ii * largest(P_i)
+            )  # an inactive law carries no impulse, not even a small one
             continue
         if G_ii == 0.0:
             continue  # the direction does not move the system: the law decides nothing
@@ -126,7 +132,7 @@ def check_moreau_step(
         if project is None:
             unchecked += 1
             continue
-        natural = max(natural, G_ii * largest(P_i - project(P_i - xi / G_ii)))
+        natural = max(natural, G_ii * largest(P_i - project(P_i - xi / G_ii)) - largest(blur[rows]))
         cone = max(cone, largest(P_i - project(P_i)))
 
     # Energy identity of the step, constant M or M_M on both sides
@@ -151,9 +157,9 @@ def check_moreau_step(
     if n_N:
         g_M = np.asarray(system.gaps(t_M, q_M), dtype=float)
         g_E = np.asarray(system.gaps(t_B + dt if t_E is None else t_E, q_E), dtype=float)
-        blur = 64 * _EPS * max(1.0 * largest(q_B, q_M), dt * largest(gamma_B[:n_N]))
+        near = 64 * _EPS * max(largest(q_B, q_M), dt * largest(gamma_B[:n_N]))
         active = np.asarray(modes[:n_N]) != 0
-        mismatch = bool(np.any(active & (g_M > blur)) or np.any(~active & (g_M < -blur)))
+        mismatch = bool(np.any(active & (g_M > near)) or np.any(~active & (g_M < -near)))
         gap = float(g_E.min())
         travel = dt * largest(gamma_B[:n_N], gamma_E[:n_N])
 
