@@ -43,6 +43,7 @@ from nonsmooth._core.laws import (
     GAMMA_B,
     HALF_LINE,
     HI,
+    INTERVAL,
     KIND,
     LAW,
     LINK,
@@ -54,6 +55,7 @@ from nonsmooth._core.laws import (
     N_ROWS,
     PLACE,
     ROW,
+    USER_SET,
     XI,
     C,
     E,
@@ -388,13 +390,20 @@ def bookkeeping(laws, size, w, t, dt, u, info, totals):
     for a in range(n_active):
         i0 = laws.ints[ROW, ints[LAW, a]]
         made_here = 0.0
+        # a set without zero (pre-stressed), or one that may be so, works like an applied force
+        kind = ints[KIND, a]
+        k = ints[ROW, a]
+        applied = (kind == USER_SET and reals[E, a] == 0.0) or (
+            kind == INTERVAL and (rows[LO, k] > 0.0 or rows[HI, k] < 0.0)
+        )
         for d in range(ints[DIM, a]):
             k = ints[ROW, a] + d
             gamma_B = rows[GAMMA_B, k]
             gamma_E = rows[XI, k] - reals[E, a] * gamma_B
             work += 0.5 * (gamma_E + gamma_B - 2.0 * zeta[i0 + d]) * rows[P, k]
-            made_here += 0.5 * (gamma_E + gamma_B) * rows[P, k]
-            made_free += 0.5 * (gamma_E + rows[FREE_GAMMA, k]) * rows[P, k]
+            if not applied:
+                made_here += 0.5 * (gamma_E + gamma_B) * rows[P, k]
+                made_free += 0.5 * (gamma_E + rows[FREE_GAMMA, k]) * rows[P, k]
         made += made_here
         if made_here > worst:
             worst = made_here
