@@ -79,7 +79,9 @@ def woodpecker(n, dt, q, u, par, every, tol):
         for j in range(3):
             if gap[j] <= 0.0:
                 for r in range(2 * j, 2 * j + 2):
-                    c[r] = (W[r, 0] * f0 + W[r, 1] * f1 + W[r, 2] * f2) + e[r] * (W[r, 0] * u0 + W[r, 1] * u1 + W[r, 2] * u2)
+                    c[r] = (W[r, 0] * f0 + W[r, 1] * f1 + W[r, 2] * f2) + e[r] * (
+                        W[r, 0] * u0 + W[r, 1] * u1 + W[r, 2] * u2
+                    )
                     scale = max(scale, abs(c[r]))
             else:
                 P[2 * j] = 0.0

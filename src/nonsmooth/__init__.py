@@ -27,8 +27,27 @@ _PUBLIC = {
     "Exact": "contact.solvers",
     "PSOR": "contact.solvers",
     "PJOR": "contact.solvers",
+    "solve_ivp": "ivp",
+    "Switch": "events.switch",
+    "solve_filippov": "filippov",
+    "FilippovSystem": "sliding.groups",
+    "Group": "sliding.groups",
+    "sign_term": "sliding.groups",
+    "relay": "sliding.groups",
+    "solve_contact": "contact.solve",
+    "ContactResult": "contact.solve",
+    "ContactProblem": "contact.problem",
+    "read_fclib": "contact.fclib",
+    "write_fclib": "contact.fclib",
+    "solve_lcp": "contact.lcp",
     "Result": "results.result",
     "Event": "results.events",
+    "Audit": "results.audit",
+    "open_stream": "results.store",
+    "l1_error": "results.norms",
+    "l2_error": "results.norms",
+    "sup_error": "results.norms",
+    "hausdorff_error": "results.norms",
 }
 _MODULES = ("errors", "problems")
 
@@ -62,21 +81,42 @@ sys.modules[__name__].__class__ = _Package
 
 
 if TYPE_CHECKING:
-    from nonsmooth import errors, problems
-    from nonsmooth.contact.solvers import PJOR, PSOR, Exact
-    from nonsmooth.model.elements import (
-        Ball,
-        Contact,
-        ConvexSet,
-        FrictionElement,
-        Interval,
-        Joint,
-        NonholonomicConstraint,
-        SetValuedElement,
-    )
-    from nonsmooth.model.system import MechanicalSystem
-    from nonsmooth.results.events import Event
-    from nonsmooth.results.result import Result
-    from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
-    from nonsmooth.schemes.moreau import Moreau
-    from nonsmooth.simulate import METHODS, simulate
+    from nonsmooth import errors as errors
+    from nonsmooth import problems as problems
+    from nonsmooth.contact.fclib import read_fclib as read_fclib
+    from nonsmooth.contact.fclib import write_fclib as write_fclib
+    from nonsmooth.contact.lcp import solve_lcp as solve_lcp
+    from nonsmooth.contact.problem import ContactProblem as ContactProblem
+    from nonsmooth.contact.solve import ContactResult as ContactResult
+    from nonsmooth.contact.solve import solve_contact as solve_contact
+    from nonsmooth.contact.solvers import PJOR as PJOR
+    from nonsmooth.contact.solvers import PSOR as PSOR
+    from nonsmooth.contact.solvers import Exact as Exact
+    from nonsmooth.events.switch import Switch as Switch
+    from nonsmooth.filippov import solve_filippov as solve_filippov
+    from nonsmooth.ivp import solve_ivp as solve_ivp
+    from nonsmooth.model.elements import Ball as Ball
+    from nonsmooth.model.elements import Contact as Contact
+    from nonsmooth.model.elements import ConvexSet as ConvexSet
+    from nonsmooth.model.elements import FrictionElement as FrictionElement
+    from nonsmooth.model.elements import Interval as Interval
+    from nonsmooth.model.elements import Joint as Joint
+    from nonsmooth.model.elements import NonholonomicConstraint as NonholonomicConstraint
+    from nonsmooth.model.elements import SetValuedElement as SetValuedElement
+    from nonsmooth.model.system import MechanicalSystem as MechanicalSystem
+    from nonsmooth.results.audit import Audit as Audit
+    from nonsmooth.results.events import Event as Event
+    from nonsmooth.results.norms import hausdorff_error as hausdorff_error
+    from nonsmooth.results.norms import l1_error as l1_error
+    from nonsmooth.results.norms import l2_error as l2_error
+    from nonsmooth.results.norms import sup_error as sup_error
+    from nonsmooth.results.result import Result as Result
+    from nonsmooth.results.store import open_stream as open_stream
+    from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau as ExtrapolatedMoreau
+    from nonsmooth.schemes.moreau import Moreau as Moreau
+    from nonsmooth.simulate import METHODS as METHODS
+    from nonsmooth.simulate import simulate as simulate
+    from nonsmooth.sliding.groups import FilippovSystem as FilippovSystem
+    from nonsmooth.sliding.groups import Group as Group
+    from nonsmooth.sliding.groups import relay as relay
+    from nonsmooth.sliding.groups import sign_term as sign_term

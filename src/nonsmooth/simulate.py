@@ -23,7 +23,7 @@ from nonsmooth.model.start import as_state, check_functions, check_mass, check_n
 from nonsmooth.results.audit import audit_moreau
 from nonsmooth.results.result import Result
 from nonsmooth.schemes.base import Plan
-from nonsmooth.schemes.driver import Driver
+from nonsmooth.schemes.driver import STREAMED, Driver
 from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
 from nonsmooth.schemes.incidents import event_table
 from nonsmooth.schemes.moreau import Moreau
@@ -47,6 +47,7 @@ def simulate(
     every: int = 1,
     breakpoints: Sequence[float] = (),
     on_failure: str = "raise",
+    dump_path: str | PathLike[str] = "failed_step.hdf5",
     on_energy_gain: str = "warn",
     project: bool = False,
     resolve: bool = False,
@@ -79,9 +80,11 @@ def simulate(
         Store every k-th step.
     breakpoints : sequence of float
         Instants at which `force`, `gap`, ... are discontinuous in time; steps end on them exactly.
-    on_failure : {"raise", "halve", "accept"}
+    on_failure : {"raise", "halve", "accept", "dump"}
         What to do when the contact problem of a step does not converge: raise `ConvergenceError`, take the step again in
-        halves, or go on with the step marked in the audit.
+        halves, go on with the step marked in the audit, or raise after writing the problem to `dump_path`.
+    dump_path : path
+        FCLIB file for ``on_failure="dump"``; read it with `read_fclib`.
     on_energy_gain : {"warn", "raise", "ignore"}
         What to do when an impact law created energy (Newton's law with friction can).
     project, resolve : bool
@@ -114,7 +117,7 @@ def simulate(
     if not hasattr(system, "bind"):
         raise InputError(f"`system` is {system!r}: a MechanicalSystem is wanted.")
     q, u = as_state(q0, "q0"), as_state(u0, "u0")
-    _choice("on_failure", on_failure, ("raise", "halve", "accept"))
+    _choice("on_failure", on_failure, ("raise", "halve", "accept", "dump"))
     _choice("on_energy_gain", on_energy_gain, ("warn", "raise", "ignore"))
     if system.kinematics is None and q.shape != u.shape:
         raise ShapeError(f"`q0` has shape {q.shape} and `u0` has shape {u.shape}: they must agree.")
@@ -134,13 +137,13 @@ def simulate(
         q, u = consistent_start(model, t_0, q, u, project, resolve)
         return _run(
             model, scheme, t_0, segments, q, u, instants, every, on_failure, on_energy_gain, output, overwrite, progress,
-            max_steps, time_limit, audit, problem_name or system.name, coordinate_names,
+            max_steps, time_limit, audit, problem_name or system.name, coordinate_names, dump_path,
         )  # fmt: skip
 
 
 def _run(
     model, scheme, t_0, segments, q, u, instants, every, on_failure, on_energy_gain, output, overwrite, progress, max_steps,
-    time_limit, audit, problem_name, coordinate_names,
+    time_limit, audit, problem_name, coordinate_names, dump_path,
 ):  # fmt: skip
     laws = model.laws
     steps = scheme.estimate_steps(segments) if segments else 0
@@ -174,7 +177,7 @@ def _run(
 
         layout = {
             "t": None, "q": model.n_q, "u": model.n_u, "P_N": laws.n_N, "P_T": laws.n_rows - laws.n_N - laws.n_J,
-            "modes": laws.n_laws, "dt": None, "order": None, "residual": None, "iterations": None,
+            "P_J": laws.n_J, "modes": laws.n_laws, "dt": None, "order": None, "residual": None, "iterations": None,
         }  # fmt: skip
         writer = StreamWriter(output, layout, overwrite=overwrite, **origin)
 
@@ -203,7 +206,9 @@ def _run(
         return finish(
             run.take_output(), np.zeros((0, 4), dtype=np.int64), np.zeros((0, 2)), 0, "the span is empty"
         )
-    return Driver(model, run, plan, on_failure, writer, progress, max_steps, time_limit, finish).drive()
+    return Driver(
+        model, run, plan, on_failure, writer, progress, max_steps, time_limit, finish, dump_path
+    ).drive()
 
 
 def _finish(
@@ -221,12 +226,12 @@ def _finish(
         "nfev": run.base_steps,
         "nrejected": run.rejected,
     }
-    extra = {"P_J": P_J} if laws.n_J and writer is None else {}
+    extra = {"P_J": P_J} if laws.n_J or writer is not None else {}
     result = Result(
         **columns, events=events, status=status, message=message, extra=extra, **counters, **origin
     )
     if audit:
-        samples = _samples(columns, begin) if begin else None
+        samples = _samples(columns, begin, P_J) if begin else None
         step_ends = scheme.name == "moreau" and plan.t_eval.size == 0 and plan.every == 1
         result.audit = audit_moreau(
             model, result, totals, samples=samples, max_checked=200 if step_ends else 0
@@ -239,10 +244,10 @@ def _finish(
     if totals["unconverged"]:
         result.message += f"; {totals['unconverged']} steps with an unconverged contact problem were accepted"
     if writer is not None:
-        writer.append({name: getattr(result, name) for name in _STREAMED})
+        writer.append({name: getattr(result, name) for name in STREAMED})
         writer.finish(status=status, message=result.message, events=events, audit=result.audit, **counters)
-        # what is in memory is the tail only: hand out the whole run
-        result = Result.load(writer.path)
+        # what is in memory is the tail only: hand out the whole run, read from the file where it is looked at
+        result = Result.load(writer.path, lazy=True)
     gains = totals["energy_gain_count"]
     if gains and on_energy_gain != "ignore" and status == 0:
         text = (
@@ -259,10 +264,7 @@ def _finish(
     return result
 
 
-_STREAMED = ("t", "q", "u", "P_N", "P_T", "modes", "dt", "order", "residual", "iterations")
-
-
-def _samples(columns, begin):
+def _samples(columns, begin, P_J):
     """At most 200 full steps out of thinned output, for the audit."""
     n = columns["t"].size
     pick = np.unique(np.linspace(1, n - 1, 200).astype(int)) if n > 1 else np.zeros(0, dtype=int)
@@ -270,7 +272,7 @@ def _samples(columns, begin):
     return {
         "t_B": columns["t"][pick] - columns["dt"][pick], "q_B": begin["q_B"][:, pick], "u_B": begin["u_B"][:, pick],
         "t_E": columns["t"][pick], "q_E": columns["q"][:, pick], "u_E": columns["u"][:, pick],
-        "P": np.vstack([columns["P_N"][:, pick], columns["P_T"][:, pick]]), "modes": columns["modes"][:, pick],
+        "P": np.vstack([columns["P_N"][:, pick], columns["P_T"][:, pick], P_J[:, pick]]), "modes": columns["modes"][:, pick],
         "dt": columns["dt"][pick],
     }  # fmt: skip
 

@@ -24,6 +24,9 @@ from nonsmooth.errors import (
     StepLimitError,
 )
 
+#: Fields of a streamed run.
+STREAMED = ("t", "q", "u", "P_N", "P_T", "P_J", "modes", "dt", "order", "residual", "iterations")
+
 SLICE_SECONDS = 0.03
 HALVINGS = 10
 
@@ -37,7 +40,7 @@ class Driver:
     run : Run
         The scheme's run, before its first step.
     plan : Plan
-    on_failure : {"raise", "halve", "accept"}
+    on_failure : {"raise", "halve", "accept", "dump"}
         What to do with a step whose contact problem does not converge.
     writer : StreamWriter or None
         Where finished columns go; None keeps them in memory.
@@ -51,10 +54,20 @@ class Driver:
     """
 
     def __init__(
-        self, model, run, plan, on_failure, writer, progress, max_steps, time_limit, finish: Callable
+        self,
+        model,
+        run,
+        plan,
+        on_failure,
+        writer,
+        progress,
+        max_steps,
+        time_limit,
+        finish: Callable,
+        dump_path="failed_step.hdf5",
     ):
         self.model, self.run, self.plan = model, run, plan
-        self.on_failure, self.writer = on_failure, writer
+        self.on_failure, self.writer, self.dump_path = on_failure, writer, dump_path
         self.progress, self.max_steps, self.time_limit = progress, max_steps, time_limit
         self.finish = finish
         self.raw_events: list[np.ndarray] = []
@@ -130,12 +143,7 @@ class Driver:
 
     def _flush(self):
         columns = self.run.take_output()
-        names = self.writer_fields
-        self.writer.append({name: columns[name] for name in names})
-
-    @property
-    def writer_fields(self):
-        return ("t", "q", "u", "P_N", "P_T", "modes", "dt", "order", "residual", "iterations")
+        self.writer.append({name: columns[name] for name in STREAMED})
 
     def _handle(self, status: int):
         """A step failed: retry with halves where that can help, accept if asked, else raise."""
@@ -147,11 +155,14 @@ class Driver:
                 return
         t, dt = run.t, run.dt
         if status == codes.UNCONVERGED:
+            from nonsmooth.schemes.dump import dump_step
+
+            dumped = " " + dump_step(self.dump_path, run.work, run.info) if self.on_failure == "dump" else ""
             raise ConvergenceError(
                 f"the contact problem of the step from t = {t:.9g} to {t + dt:.9g} was left with residual "
                 f"{run.info[codes.I_RES]:.3g} after {int(run.info[codes.I_ITER])} iterations ({int(run.info[codes.I_ACTIVE])} "
                 'active laws): try on_failure="halve", a larger max_iter, or on_failure="accept" to go on with such steps '
-                "marked."
+                "marked." + dumped
             )
         if status == codes.MASS_SINGULAR:
             q_M = run.work.coords[codes.Q_M]
