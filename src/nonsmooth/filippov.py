@@ -12,10 +12,12 @@ import numpy as np
 
 from nonsmooth.errors import InputError, IntegrationError, NonFiniteError, RangeError
 from nonsmooth.integrators.driver import METHODS, nested_eval
+from nonsmooth.model.system import MechanicalSystem
 from nonsmooth.results.events import Event
 from nonsmooth.results.result import Result
 from nonsmooth.sliding.compiled import check_start, compile_system
 from nonsmooth.sliding.groups import FilippovSystem, Group, relay, sign_term
+from nonsmooth.sliding.mechanics import from_mechanical
 from nonsmooth.sliding.run import FilippovRun, Options
 
 __all__ = ["FilippovSystem", "Group", "relay", "sign_term", "solve_filippov"]
@@ -47,7 +49,8 @@ def solve_filippov(
 
     Parameters
     ----------
-    system : FilippovSystem
+    system : FilippovSystem, or MechanicalSystem with friction elements only
+        A mechanical system is converted (one group per friction element); its state is (q, u).
     t_span : (float, float)
         Forward in time only: Filippov solutions are not reversible.
     x0 : array_like, shape (n,)
@@ -97,9 +100,9 @@ def solve_filippov(
     >>> system = ns.FilippovSystem(lambda t, x: np.array([0.5 * np.cos(t)]), [friction])
     >>> result = ns.solve_filippov(system, (0, 10), [0.3], rtol=1e-8)
     """
-    system = _as_filippov(system)
     t0, t1 = _checked_span(t_span)
     x = check_start(x0)
+    system = _as_filippov(system, t0, x)
     compiled = compile_system(system, t0, x)
     names = [system.group_name(j) for j in range(len(system.groups))]
     if method in SELECTION_METHODS:
@@ -137,7 +140,9 @@ def solve_filippov(
         raise
     except BaseException as error:  # user code, Ctrl-C: same object, with what was computed so far
         run.flush()
-        partial = _result(system, run, x, None, False, status=-2, message=f"stopped by {type(error).__name__}")
+        partial = _result(
+            system, run, x, None, False, status=-2, message=f"stopped by {type(error).__name__}"
+        )
         try:
             error.partial = partial
             error.add_note(f"solve_filippov: raised after t = {run.t:.9g}")
@@ -147,14 +152,14 @@ def solve_filippov(
     return _result(system, run, x, times, dense_output)
 
 
-def _as_filippov(system):
+def _as_filippov(system, t0, x):
     if isinstance(system, FilippovSystem):
         return system
-    if hasattr(system, "mass_matrix") and hasattr(system, "laws"):
-        from nonsmooth.sliding.mechanics import from_mechanical
-
-        return from_mechanical(system)
-    raise InputError(f"solve_filippov: system is {type(system).__name__}, wanted a FilippovSystem")
+    if isinstance(system, MechanicalSystem):
+        return from_mechanical(system, t0, x)
+    raise InputError(
+        f"solve_filippov: system is {type(system).__name__}, wanted a FilippovSystem, or a MechanicalSystem with friction elements"
+    )
 
 
 def _checked_span(t_span):
@@ -180,7 +185,9 @@ def _checked_tolerances(rtol, atol, compiled, t0, t1, x):
         atol = rtol * (max(float(np.abs(x).max(initial=0.0)), 0.01 * speed * (t1 - t0)) or 1.0)
     atol = np.asarray(atol, dtype=np.float64)
     if atol.shape not in ((), (x.size,)) or not np.all(np.isfinite(atol)) or np.any(atol < 0.0):
-        raise RangeError(f"solve_filippov: atol = {atol} must be non-negative and finite, one number or {x.size}")
+        raise RangeError(
+            f"solve_filippov: atol = {atol} must be non-negative and finite, one number or {x.size}"
+        )
     return rtol, atol
 
 
@@ -205,7 +212,9 @@ class FilippovSolution:
             out = np.repeat(self.y[:, :1], times.size, axis=1)
         else:
             at = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.Q) - 1)
-            h = self.Q[at, -1, 0]  # length of time of the polynomial; a step cut on dense output keeps the whole one
+            h = self.Q[
+                at, -1, 0
+            ]  # length of time of the polynomial; a step cut on dense output keeps the whole one
             theta = np.where(h > 0.0, (times - self.t[at]) / np.where(h > 0.0, h, 1.0), 1.0)
             out = nested_eval(self.y.T[at], self.Q[at, :-1], theta).T
             end = times >= self.t[-1]

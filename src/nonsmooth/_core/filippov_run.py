@@ -39,7 +39,19 @@ COUNT_OUT, COUNT_EVENTS, COMPONENT, REASON, N_SETS, N_RING, RETRIES = range(7)
 N_INFO = 8
 
 # Why `drive` came back.
-DONE, FULL, CHOICE, DEGENERATE, NO_SET, TOO_LARGE, IMMEDIATE, ACCUMULATION, FAILED, BAD_INDICATOR, LOST_ROOT = range(11)
+(
+    DONE,
+    FULL,
+    CHOICE,
+    DEGENERATE,
+    NO_SET,
+    TOO_LARGE,
+    IMMEDIATE,
+    ACCUMULATION,
+    FAILED,
+    BAD_INDICATOR,
+    LOST_ROOT,
+) = range(11)
 
 _STRICT = 1e-9  # z and w below this count as zero (condition C')
 _Z_EPS = 1e-9
@@ -387,6 +399,8 @@ def advance(
             work.reals[H_NEXT] = h
             remember(C, opt, first * h, R)
             g(opt[T], y, p, C[G_END])
+            if p[lay[COUNT] + SLIDES] > 0.0:
+                to_surface(lay, starts, p, y, F_, G_)
             record(opt[T], y, h, rows, p, lay, work, info, t_out, y_out, q_out, mode_out)
             info[COMPONENT] = hit
             return CHOICE
@@ -440,6 +454,8 @@ def advance(
         remember(C, opt, h, R)
         accept(method, t, y, h, work)
         opt[T] = t + h
+        if p[lay[COUNT] + SLIDES] > 0.0:
+            to_surface(lay, starts, p, y, F_, G_)
         record(opt[T], y, h, rows, p, lay, work, info, t_out, y_out, q_out, mode_out)
         info[COMPONENT] = hit
         return CHOICE
@@ -512,13 +528,33 @@ def drive(
         exit_of_sliding = p[lay[ACTIVE] + hit] > 0.0
         if flags[0] == 1 and not exit_of_sliding:
             return DEGENERATE
-        commit(method, f, g, y, p, lay, starts, work, control, C, opt, info, sets[0], ev_t, ev_k, ev_before, ev_after)
+        commit(
+            method,
+            f,
+            g,
+            y,
+            p,
+            lay,
+            starts,
+            work,
+            control,
+            C,
+            opt,
+            info,
+            sets[0],
+            ev_t,
+            ev_k,
+            ev_before,
+            ev_after,
+        )
         if info[COUNT_EVENTS] >= ev_t.size:
             return FULL
 
 
 @kernel
-def commit(method, f, g, y, p, lay, starts, work, control, C, opt, info, chosen, ev_t, ev_k, ev_before, ev_after):
+def commit(
+    method, f, g, y, p, lay, starts, work, control, C, opt, info, chosen, ev_t, ev_k, ev_before, ev_after
+):
     """Continue with the active set `chosen` from (t, y): event record, projection onto the surfaces, restart of the integrator.
 
     The gradients of the candidate set must stand in p.

@@ -36,9 +36,7 @@ ROWS = void(float64, f8_1, f8_1, f8_1, f8_2)
 ENTRIES = void(float64, f8_1, f8_1, f8_1, f8_1)
 _ROWS_FT, _ENTRIES_FT = function_type(ROWS), function_type(ENTRIES)
 _CONSTANTS = types.Array(types.int64, 1, "C", readonly=True)
-EVALUATE = void(
-    _ROWS_FT, _ENTRIES_FT, _ROWS_FT, _CONSTANTS, _CONSTANTS, float64, f8_1, f8_1, f8_1, int64
-)
+EVALUATE = void(_ROWS_FT, _ENTRIES_FT, _ROWS_FT, _CONSTANTS, _CONSTANTS, float64, f8_1, f8_1, f8_1, int64)
 
 FIELD, SWITCH, MODEL = 0, 1, 2
 

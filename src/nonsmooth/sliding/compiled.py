@@ -21,6 +21,7 @@ from nonsmooth.model.derivatives import Differentiator
 from nonsmooth.model.functions import UserFunction
 from nonsmooth.model.parameters import Parameters
 
+
 @dataclass
 class CompiledSystem:
     """What a run needs of a system: first-class functions, layout of `p`, names.
@@ -63,8 +64,11 @@ class PythonSystem:
         self.n, self.parameters = n, parameters
         self.smooth = _function(system.smooth, "smooth", n, parameters)
         self.fields, self.indicators, self.gradients, self.rates = [], [], [], []
+        self.mirror = []  # region whose indicator is minus this one, or -1
         for j, group in enumerate(system.groups):
             label = system.group_name(j)
+            mirrored = group.mirror and callable(group.indicators[1])
+            self.mirror += [len(self.fields) + 1 if mirrored and k == 0 else -1 for k in range(len(group))]
             for k in range(len(group)):
                 where = f"of region {k} of {label!r}"
                 self.fields.append(_function(group.fields[k], f"field {where}", n, parameters))
@@ -82,12 +86,15 @@ class PythonSystem:
 
     def indicator(self, k, t, x):
         """h_k."""
+        if self.mirror[k] >= 0:
+            return -self.indicator(self.mirror[k], t, x)
         h = self.indicators[k]
         return float(h.call(t, x, x)[0]) if isinstance(h, UserFunction) else float(h @ x)
 
     def check_finite(self, t, x):
         """Raise typed errors for values at the start that are not finite or of wrong shape."""
-        for f in [*self.fields, self.smooth, *self.indicators]:
+        own = [h for h, other in zip(self.indicators, self.mirror) if other < 0]
+        for f in [*self.fields, self.smooth, *own]:
             if isinstance(f, UserFunction):
                 f.check_finite(t, x, x)
 
@@ -176,12 +183,12 @@ def _build(python, t0, x0):
     differ = Differentiator(t0, x0, x0, python.parameters.flat)
 
     fields = _rows_function(python.fields + [python.smooth], n, x0, t0)
-    indicators = _indicator_function(python.indicators, n, x0, t0)
+    indicators = _indicator_function(python.indicators, python.mirror, n, x0, t0)
     gradients = _gradient_function(python, differ, n, x0, t0)
     parts = (
-        first_class(_rows_caller(fields), ROWS),
+        first_class(_rows_caller(fields, R), ROWS),
         first_class(_entries_caller(indicators), ENTRIES),
-        first_class(_rows_caller(gradients), ROWS),
+        first_class(_rows_caller(gradients, -1), ROWS),
     )
     generic = evaluate_function()
     field, switch, model = (first_class(_operation(generic, *parts, starts, lay, op), RHS) for op in range(3))
@@ -201,8 +208,19 @@ def _compile(function, signature):
     return user_kernel(function, signature) if JIT_ENABLED else function
 
 
-def _rows_caller(chain):
+# An exception of user code ends at the boundary of a first-class function: the values it should have written stay NaN, which
+# ends the run, and `FilippovRun` raises it again.
+
+
+def _rows_caller(chain, always):
+    """First-class form of a chain of rows; `always` is the row written whatever the mask says (or -1)."""
+
     def call(t, x, p, mask, out):
+        for k in range(mask.size):
+            if mask[k] > 0.0:
+                out[k, 0] = np.nan
+        if always >= 0:
+            out[always, 0] = np.nan
         chain(t, x, p, mask, out)
 
     return call
@@ -210,6 +228,9 @@ def _rows_caller(chain):
 
 def _entries_caller(chain):
     def call(t, x, p, mask, out):
+        for k in range(mask.size):
+            if mask[k] > 0.0:
+                out[k] = np.nan
         chain(t, x, p, mask, out)
 
     return call
@@ -256,7 +277,7 @@ def _then_row(first, writer, k, always):
     return both
 
 
-def _indicator_function(values, n, x0, t0):
+def _indicator_function(values, mirror, n, x0, t0):
     flags, data = _constant_rows(values, n)
     R = len(values)
 
@@ -270,16 +291,21 @@ def _indicator_function(values, n, x0, t0):
 
     chain = _compile(constants, ENTRIES)
     for k, value in enumerate(values):
-        if isinstance(value, UserFunction):
-            chain = _compile(_then_entry(chain, value.writer(x0, x0, t0), k), ENTRIES)
+        if isinstance(value, UserFunction) and mirror[k] < 0:
+            other = mirror.index(k) if k in mirror else k
+            chain = _compile(_then_entry(chain, value.writer(x0, x0, t0), k, other), ENTRIES)
     return chain
 
 
-def _then_entry(first, writer, k):
+def _then_entry(first, writer, k, other):
+    """Entry k, and minus it for the mirrored region `other` (k itself if there is none)."""
+
     def both(t, x, p, mask, h):
         first(t, x, p, mask, h)
-        if mask[k] > 0.0:
+        if mask[k] > 0.0 or mask[other] > 0.0:
             writer(t, x, x, p, h[k : k + 1])
+            if other != k:
+                h[other] = -h[k]
 
     return both
 
@@ -291,6 +317,8 @@ def _gradient_function(python, differ, n, x0, t0):
     chain_parts = []
     for k in range(R):
         h, given, rate = python.indicators[k], python.gradients[k], python.rates[k]
+        if python.mirror[k] >= 0:
+            continue
         if not isinstance(h, UserFunction):
             constant[k] = h  # linear indicator: its coefficients
         elif given is not None and not isinstance(given, UserFunction):
@@ -305,11 +333,15 @@ def _gradient_function(python, differ, n, x0, t0):
             chain_parts.append((-1 - k, rate.writer(x0, x0, t0), None))
         elif isinstance(h, UserFunction) and h.depends_on("t"):
             chain_parts.append((-1 - k, differ.time_derivative(h, slice(0, 1), f"rate of {h.name}"), None))
+    for k in range(R):
+        if python.mirror[k] >= 0 and constant[python.mirror[k]] is not None:
+            constant[k] = -constant[python.mirror[k]]
     flags = np.array([0.0 if value is None else 1.0 for value in constant])
     data = np.zeros((R, n))
     for k, value in enumerate(constant):
         if value is not None:
             data[k] = value
+    mirror = python.mirror
 
     def constants(t, x, p, mask, G):
         for k in range(R):
@@ -321,41 +353,50 @@ def _gradient_function(python, differ, n, x0, t0):
 
     chain = _compile(constants, ROWS)
     for k, vector, matrix in chain_parts:
+        region = -1 - k if k < 0 else k
+        other = mirror.index(region) if region in mirror else region
         if k < 0:
-            chain = _compile(_then_rate(chain, vector, -1 - k, n), ROWS)
+            chain = _compile(_then_rate(chain, vector, region, other, n), ROWS)
         elif matrix is None:
-            chain = _compile(_then_gradient(chain, vector, k, n), ROWS)
+            chain = _compile(_then_gradient(chain, vector, region, other, n), ROWS)
         else:
-            chain = _compile(_then_jacobian(chain, matrix, k, n), ROWS)
+            chain = _compile(_then_jacobian(chain, matrix, region, other, n), ROWS)
     return chain
 
 
-def _then_gradient(first, writer, k, n):
+def _then_gradient(first, writer, k, other, n):
     def both(t, x, p, mask, G):
         first(t, x, p, mask, G)
-        if mask[k] > 0.0:
+        if mask[k] > 0.0 or mask[other] > 0.0:
             writer(t, x, x, p, G[k, :n])
+            if other != k:
+                for i in range(n):
+                    G[other, i] = -G[k, i]
 
     return both
 
 
-def _then_jacobian(first, writer, k, n):
+def _then_jacobian(first, writer, k, other, n):
     def both(t, x, p, mask, G):
         first(t, x, p, mask, G)
-        if mask[k] > 0.0:
+        if mask[k] > 0.0 or mask[other] > 0.0:
             row = np.empty((1, n))
             writer(t, x, x, p, row)
             for i in range(n):
                 G[k, i] = row[0, i]
+                if other != k:
+                    G[other, i] = -row[0, i]
 
     return both
 
 
-def _then_rate(first, writer, k, n):
+def _then_rate(first, writer, k, other, n):
     def both(t, x, p, mask, G):
         first(t, x, p, mask, G)
-        if mask[k] > 0.0:
+        if mask[k] > 0.0 or mask[other] > 0.0:
             writer(t, x, x, p, G[k, n : n + 1])
+            if other != k:
+                G[other, n] = -G[k, n]
 
     return both
 

@@ -45,18 +45,28 @@ class Group:
         self.indicators = _listed(indicators, "indicators")
         count = len(self.fields)
         if count < 2:
-            raise ModelError(f"Group: {count} region given; a discontinuity needs at least two, put a single field into `smooth`")
+            raise ModelError(
+                f"Group: {count} region given; a discontinuity needs at least two, put a single field into `smooth`"
+            )
         if len(self.indicators) != count:
-            raise ShapeError(f"Group: {count} fields but {len(self.indicators)} indicators; every region needs one of each")
+            raise ShapeError(
+                f"Group: {count} fields but {len(self.indicators)} indicators; every region needs one of each"
+            )
         self.gradients = _listed(gradients, "gradients") if gradients is not None else [None] * count
         self.rates = _listed(rates, "rates") if rates is not None else [None] * count
         for label, values in (("gradients", self.gradients), ("rates", self.rates)):
             if len(values) != count:
-                raise ShapeError(f"Group: {count} regions but {len(values)} {label}; give one per region or none at all")
+                raise ShapeError(
+                    f"Group: {count} regions but {len(values)} {label}; give one per region or none at all"
+                )
         for i in range(count):
             for k in range(i):
                 if self.indicators[i] is self.indicators[k]:
-                    raise ModelError(f"Group: indicators {k} and {i} are the same function; their regions have no inside")
+                    raise ModelError(
+                        f"Group: indicators {k} and {i} are the same function; their regions have no inside"
+                    )
+        #: True if indicator 0 is minus indicator 1: it is then evaluated and differentiated once.
+        self.mirror = False
         self.name = name
         self.regions = list(regions) if regions is not None else [str(k) for k in range(count)]
         if len(self.regions) != count:
@@ -68,7 +78,9 @@ class Group:
 
 def _listed(values, label):
     if callable(values) or not isinstance(values, (Sequence, np.ndarray)):
-        raise InputError(f"Group: {label} must be a sequence with one entry per region, got {type(values).__name__}")
+        raise InputError(
+            f"Group: {label} must be a sequence with one entry per region, got {type(values).__name__}"
+        )
     result = []
     for k, value in enumerate(values):
         if callable(value) or value is None:
@@ -77,7 +89,9 @@ def _listed(values, label):
         try:
             array = np.atleast_1d(np.array(value, dtype=np.float64))
         except (TypeError, ValueError) as error:
-            raise InputError(f"Group: {label}[{k}] must be a function or an array of numbers, got {value!r}") from error
+            raise InputError(
+                f"Group: {label}[{k}] must be a function or an array of numbers, got {value!r}"
+            ) from error
         if array.ndim != 1:
             raise ShapeError(f"Group: {label}[{k}] must be a vector, got shape {array.shape}")
         if not np.all(np.isfinite(array)):
@@ -162,7 +176,7 @@ def relay(lower, upper, direction, indicator, gradient=None, rate=None, *, name=
     # Stewart 1996, sec. 2: h_1 = -v, h_2 = +v (erratum 1).
     gradients = None if gradient is None else [_negative(gradient), gradient]
     rates = None if rate is None else [_negative(rate), rate]
-    return Group(
+    group = Group(
         [_scaled_field(upper, direction), _scaled_field(lower, direction)],
         [_negative(indicator), indicator],
         gradients,
@@ -170,6 +184,8 @@ def relay(lower, upper, direction, indicator, gradient=None, rate=None, *, name=
         name=name,
         regions=["+", "-"],
     )
+    group.mirror = True
+    return group
 
 
 class FilippovSystem:
@@ -194,7 +210,9 @@ class FilippovSystem:
         self.groups = list(groups)
         for k, group in enumerate(self.groups):
             if not isinstance(group, Group):
-                raise InputError(f"FilippovSystem: groups[{k}] is {type(group).__name__}, wanted a Group (or sign_term, relay)")
+                raise InputError(
+                    f"FilippovSystem: groups[{k}] is {type(group).__name__}, wanted a Group (or sign_term, relay)"
+                )
         self.smooth = smooth
         self.params = dict(params or {})
         self.names = None if names is None else list(names)

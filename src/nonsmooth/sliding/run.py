@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass, field
 
@@ -24,6 +25,30 @@ from nonsmooth.errors import (
 from nonsmooth.integrators.driver import get_method, make_control, make_work, no_jacobian
 
 _SLICE = 512
+
+
+class Caught:
+    """Catches what user code raises inside compiled code (Python can only report it there), to raise it again."""
+
+    def __init__(self):
+        self.error = None
+
+    def __enter__(self):
+        self.hook, sys.unraisablehook = sys.unraisablehook, self.keep
+        return self
+
+    def keep(self, unraisable):
+        if self.error is None:
+            self.error = unraisable.exc_value
+
+    def __exit__(self, *exc):
+        sys.unraisablehook = self.hook
+
+    def reraise(self):
+        if self.error is not None:
+            raise self.error
+
+
 _MAX_SETS = 32
 
 
@@ -102,7 +127,9 @@ class FilippovRun:
         self.warned: set = set()
         location = max(1e-15, 1e-5 * options.rtol) if options.location is None else options.location
         if location == "dense":
-            location = -max(1e-14, 0.1 * options.rtol)  # negative: Brent's tolerance on the dense output, nothing else
+            location = -max(
+                1e-14, 0.1 * options.rtol
+            )  # negative: Brent's tolerance on the dense output, nothing else
         epsilon = max(1e-13, 0.1 * options.rtol) if options.epsilon is None else options.epsilon
         self.opt[core.T], self.opt[core.T_BOUND] = self.t0, self.t1
         self.opt[core.LOCATE], self.opt[core.EPSILON] = location, epsilon
@@ -200,7 +227,9 @@ class FilippovRun:
         h = self.evaluate_indicators()
         if not np.all(np.isfinite(h)):
             k = int(np.flatnonzero(~np.isfinite(h))[0])
-            raise self.failed(EventError(f"solve_filippov: indicator {self.region(k)} is {h[k]} at t = {self.t:.6g}"))
+            raise self.failed(
+                EventError(f"solve_filippov: indicator {self.region(k)} is {h[k]} at t = {self.t:.6g}")
+            )
         watch = self.part(core.WATCH, self.R)
         starts = self.c.starts
         for j in range(len(starts) - 1):
@@ -265,9 +294,20 @@ class FilippovRun:
             union = np.max([members for members, _ in found], axis=0)
             slope, z, ratio = self.slope_of(union)
             self.warn_degenerate("B'", "weights are not unique although x' is; least-norm weights are used")
-            if -0.5 < ratio <= SINGULAR and z[union > 0].min() >= 0 and np.abs(slope - slopes[0]).max() <= 1e-8 * size:
+            if (
+                -0.5 < ratio <= SINGULAR
+                and z[union > 0].min() >= 0
+                and np.abs(slope - slopes[0]).max() <= 1e-8 * size
+            ):
                 return union, False
             return found[0]
+        if all(degenerate for _, degenerate in found):
+            holds = [k for k in range(len(found)) if self.holds(found[k][0])]
+            self.warn_degenerate(
+                "C'", "first derivatives do not tell the active set; candidates are tried on a short step"
+            )
+            if len(holds) == 1:
+                return found[holds[0]]
         # Documented rule: the fewest members (a surface that may be left is left), then the order of the regions.
         order = sorted(range(len(found)), key=lambda k: (found[k][0].sum(), tuple(-found[k][0])))
         pick, t_star = order[0], None
@@ -290,16 +330,36 @@ class FilippovRun:
         if t_star is not None:
             # Step 5: if the chosen set allows other solutions later, restart at t*.
             if not t_star > self.t:
-                raise EventError(f"solve_filippov: t* = {t_star} returned by `choose` must be later than t = {self.t}")
+                raise EventError(
+                    f"solve_filippov: t* = {t_star} returned by `choose` must be later than t = {self.t}"
+                )
             self.t_star = float(t_star)
         return found[pick]
 
+    def holds(self, members):
+        """Whether a short midpoint step with the active set `members` ends where its regions are the smallest."""
+        saved = self.active.copy(), self.part(core.WATCH, self.R).copy()
+        core.set_active(self.c.lay, self.c.starts, self.p, members)
+        dt = 1e-4 * min(self.span, abs(self.t1 - self.t))
+        slope, middle = np.zeros(self.n), np.zeros(self.n)
+        self.c.field(self.t, self.y, self.p, slope)
+        self.c.field(self.t + 0.5 * dt, self.y + 0.5 * dt * slope, self.p, middle)
+        self.part(core.WATCH, self.R)[:] = 1.0
+        self.c.switch(self.t + dt, self.y + dt * middle, self.p, self.C[core.G_ROOT])
+        good = bool(np.all(self.C[core.G_ROOT] >= 0.0))
+        self.part(core.WATCH, self.R)[:] = saved[1]
+        core.set_active(self.c.lay, self.c.starts, self.p, saved[0])
+        self.c.model(self.t, self.y, self.p, self.C[core.G_ROOT])
+        return good
+
     def commit(self, members):
         self.set_bound()
-        core.commit(
-            self.data, self.c.field, self.c.switch, self.y, self.p, self.c.lay, self.c.starts, self.work, self.control,
-            self.C, self.opt, self.info, members, self.ev_t, self.ev_k, self.ev_before, self.ev_after,
-        )  # fmt: skip
+        with Caught() as caught:
+            core.commit(
+                self.data, self.c.field, self.c.switch, self.y, self.p, self.c.lay, self.c.starts, self.work,
+                self.control, self.C, self.opt, self.info, members, self.ev_t, self.ev_k, self.ev_before, self.ev_after,
+            )  # fmt: skip
+        caught.reraise()
 
     def set_bound(self):
         self.opt[core.T_BOUND] = min(self.t1, self.t_star) if self.t1 >= self.t0 else self.t1
@@ -311,12 +371,14 @@ class FilippovRun:
         self.start()
         self.info[core.COUNT_EVENTS] = 0  # the first active set is no event
         while True:
-            reason = core.drive(
-                self.data, *self.pieces, self.c.field, self.c.switch, self.c.model, no_jacobian(),
-                core.enumerate_function(), self.y, self.p, self.c.lay, self.c.starts, self.work, self.control, self.C,
-                self.opt, self.info, self.sets, self.flags, self.ring, self.t_out, self.y_out, self.q_out, self.mode_out,
-                self.ev_t, self.ev_k, self.ev_before, self.ev_after,
-            )  # fmt: skip
+            with Caught() as caught:
+                reason = core.drive(
+                    self.data, *self.pieces, self.c.field, self.c.switch, self.c.model, no_jacobian(),
+                    core.enumerate_function(), self.y, self.p, self.c.lay, self.c.starts, self.work, self.control,
+                    self.C, self.opt, self.info, self.sets, self.flags, self.ring, self.t_out, self.y_out, self.q_out,
+                    self.mode_out, self.ev_t, self.ev_k, self.ev_before, self.ev_after,
+                )  # fmt: skip
+            caught.reraise()
             if reason == core.DONE and self.t == self.t1:
                 self.flush()
                 self.check_sliding()
@@ -324,10 +386,14 @@ class FilippovRun:
             self.handle(reason)
             self.flush()
             if self.work.ints[NSTEPS] > self.o.max_steps:
-                raise self.failed(StepLimitError(f"solve_filippov: more than {self.o.max_steps} steps at t = {self.t:.9g}"))
+                raise self.failed(
+                    StepLimitError(f"solve_filippov: more than {self.o.max_steps} steps at t = {self.t:.9g}")
+                )
             if sum(len(t) for t in self.out.event_t) > self.o.max_events:
                 raise self.failed(
-                    StepLimitError(f"solve_filippov: more than {self.o.max_events} switching points at t = {self.t:.9g}")
+                    StepLimitError(
+                        f"solve_filippov: more than {self.o.max_events} switching points at t = {self.t:.9g}"
+                    )
                 )
 
     def handle(self, reason):
@@ -347,14 +413,20 @@ class FilippovRun:
         elif reason == core.ACCUMULATION:
             self.accumulation()
         elif reason == core.BAD_INDICATOR:
-            raise self.failed(EventError(f"solve_filippov: indicator {self.region(k)} is not finite after t = {self.t:.9g}"))
+            raise self.failed(
+                EventError(f"solve_filippov: indicator {self.region(k)} is not finite after t = {self.t:.9g}")
+            )
         elif reason == core.LOST_ROOT:
             raise self.failed(
-                EventError(f"solve_filippov: the switching point of {self.region(k)} after t = {self.t:.9g} could not be located")
+                EventError(
+                    f"solve_filippov: the switching point of {self.region(k)} after t = {self.t:.9g} could not be located"
+                )
             )
         elif self.info[core.REASON] == NON_FINITE:
             raise self.failed(
-                NonFiniteStateError(f"solve_filippov: the vector field is not finite after t = {self.t:.9g}, x = {self.y}")
+                NonFiniteStateError(
+                    f"solve_filippov: the vector field is not finite after t = {self.t:.9g}, x = {self.y}"
+                )
             )
         else:
             raise self.failed(
@@ -370,7 +442,11 @@ class FilippovRun:
         else:
             self.retry_time, self.retries = self.t, 0
         if self.retries > 20:
-            raise self.failed(EventError(f"solve_filippov: the active set at t = {self.t:.9g} changes back and forth without end"))
+            raise self.failed(
+                EventError(
+                    f"solve_filippov: the active set at t = {self.t:.9g} changes back and forth without end"
+                )
+            )
 
     def trial_after(self):
         """Candidate set at a restart: members and regions within eps."""
@@ -390,7 +466,9 @@ class FilippovRun:
             self.decide("retry")
             if not np.array_equal(self.active, before):
                 return
-        self.small_step(f"no active set found by (13) holds after t = {self.t:.9g} (region {self.region(k)} is entered at once)")
+        self.small_step(
+            f"no active set found by (13) holds after t = {self.t:.9g} (region {self.region(k)} is entered at once)"
+        )
 
     def small_step(self, text):
         """Fallback: a Taubert-type step, Euler with the least-norm selection of the field, then a new active set."""
@@ -408,7 +486,11 @@ class FilippovRun:
         self.active[:] = saved
         found = self.solve_sets()
         if not found:
-            raise self.failed(IntegrationError(f"solve_filippov: no active set continues the solution from t = {self.t:.9g}"))
+            raise self.failed(
+                IntegrationError(
+                    f"solve_filippov: no active set continues the solution from t = {self.t:.9g}"
+                )
+            )
         self.commit(found[0][0])
 
     def accumulation(self):
@@ -416,7 +498,10 @@ class FilippovRun:
         t_star = min(float(self.opt[core.T_ZENO]), self.t1)
         times = np.concatenate([*self.out.event_t, self.ev_t[: self.info[core.COUNT_EVENTS]]])
         hits = np.concatenate([*self.out.event_k, self.ev_k[: self.info[core.COUNT_EVENTS]]])[-6:]
-        crossed = {int(np.searchsorted(self.c.starts, k, side="right") - 1) for k in [*hits, self.info[core.COMPONENT]]}
+        crossed = {
+            int(np.searchsorted(self.c.starts, k, side="right") - 1)
+            for k in [*hits, self.info[core.COMPONENT]]
+        }
         members = self.active.copy()
         for j in crossed:
             members[self.c.starts[j] : self.c.starts[j + 1]] = 1.0
@@ -434,7 +519,9 @@ class FilippovRun:
             core.to_surface(self.c.lay, self.c.starts, self.p, self.y, self.F, self.G)
         self.opt[core.T] = t_star
         self.info[core.N_RING] = 0
-        self.active[:] = (self.ev_after[self.info[core.COUNT_EVENTS] - 1] if self.info[core.COUNT_EVENTS] else members)
+        self.active[:] = (
+            self.ev_after[self.info[core.COUNT_EVENTS] - 1] if self.info[core.COUNT_EVENTS] else members
+        )
         self.part(core.WATCH, self.R)[:] = members
         c = int(self.info[core.COUNT_OUT])
         self.t_out[c], self.y_out[c] = t_star, self.y

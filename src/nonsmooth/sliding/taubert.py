@@ -23,7 +23,11 @@ def solve_taubert(compiled, system, t_span, x0, method, dt, t_eval):
         times = np.append(np.arange(t0 + dt, t1, dt), t1)[: 10**7]
     else:
         times = np.array(t_eval, dtype=np.float64)
-        if times.ndim != 1 or np.any(np.diff(times) < 0) or (times.size and (times[0] < t0 or times[-1] > t1)):
+        if (
+            times.ndim != 1
+            or np.any(np.diff(times) < 0)
+            or (times.size and (times[0] < t0 or times[-1] > t1))
+        ):
             raise InputError(f"solve_filippov: t_eval must be ascending instants inside ({t0}, {t1})")
     p, y = compiled.new_p(), np.array(x0)
     y_out = np.empty((times.size, compiled.n))
@@ -42,7 +46,9 @@ def solve_taubert(compiled, system, t_span, x0, method, dt, t_eval):
         coordinate_names=system.names or (), extra={"evaluations": counts, "t_switch": np.zeros(0), "notes": []},
     )  # fmt: skip
     if not ok:
-        error = NonFiniteStateError(f"solve_filippov: the state is not finite after {-steps} steps of {method}; reduce dt")
+        error = NonFiniteStateError(
+            f"solve_filippov: the state is not finite after {-steps} steps of {method}; reduce dt"
+        )
         error.partial = result
         raise error
     return result
