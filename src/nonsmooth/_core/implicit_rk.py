@@ -188,7 +188,7 @@ def sdirk_step(method, f, t, y, h, p, work, control, newton_tol):
                 F[STAGE, k] += F[ERR_2, k]
             worst = max(worst, it + 1)
             work.reals[RATE] = rate
-            if size == 0.0 or (rate > 0.0 and rate / (1.0 - rate) * size < newton_tol):
+            if size <= 1e-3 * newton_tol or (rate > 0.0 and rate / (1.0 - rate) * size < newton_tol):
                 converged = True
                 break
             old = size

@@ -123,7 +123,7 @@ def root_on_dense(g, i, t, y, h, Q, rows, p, a, b, ga, gb, xtol, buffer, out):
 
 @kernel
 def root_on_step(
-    method, try_step, solid, f, jac, g, i, t, y, lo, hi, guess, g_lo, s_after, want_after, tol, max_iter,
+    method, try_step, solid, f, jac, g, i, t, y, lo, hi, verified, guess, g_lo, s_after, want_after, tol, max_iter,
     p, work, control, out, result,
 ):  # fmt: skip
     """Bracketed Newton for the step size x in [lo, hi] at which g_i changes to side `s_after`.
@@ -132,6 +132,8 @@ def root_on_step(
     ----------
     lo, hi : float
         Step sizes: g_i is on the other side at `lo` and on side `s_after` at `hi` (all of them with the sign of the step).
+    verified : int
+        1 if g_i is known to be on side `s_after` at `hi`; with 0 a bracket that shrinks to `hi` means that there is no zero.
     guess : float
         First step size tried.
     want_after : int
@@ -146,7 +148,7 @@ def root_on_step(
     Returns
     -------
     status : int
-        FOUND; JUMP (g_i leaps over zero); BAD_VALUE (g is not finite); STEP_FAILED. The step taken last, whose state is in
+        FOUND; JUMP (g_i leaps over zero); NO_CONVERGENCE (no zero found); BAD_VALUE (g is not finite); STEP_FAILED. The step taken last, whose state is in
         ``work.F[Y_NEW]``, is the located one.
     """
     noinline()
@@ -157,18 +159,17 @@ def root_on_step(
     if not min(a, b) < x < max(a, b):
         x = 0.5 * (a + b)
     direction = 1.0 if hi >= lo else -1.0
-    resolution = EPS * max(abs(t + hi), 1e-300)
     taken = np.nan
     rate = 0.0
     value = np.nan
-    count = 0
-    last_a, last_b = g_lo, np.nan
+    last_a, last_b = g_lo, np.nan if verified == 0 else g_lo
     status = NO_CONVERGENCE
     width_old = abs(b - a)
     slow = 0
-    for it in range(max_iter):
+    nudge = 1.0
+    x_last, value_last = np.nan, np.nan
+    for _ in range(max_iter):
         result[3] += 1.0
-        count += 1
         if solid(method, try_step, f, jac, t, y, x, p, work, control) != OK:
             return STEP_FAILED
         taken = x
@@ -188,15 +189,26 @@ def root_on_step(
             status = FOUND
             break
         width = abs(b - a)
-        if width <= 2.0 * max(resolution, EPS * abs(t + b)) or (t + a == t + b):
-            status = FOUND
+        resolution = EPS * max(abs(t + x), 1.0)
+        if width <= 4.0 * resolution or t + a == t + b:
+            status = FOUND if np.isfinite(last_b) else NO_CONVERGENCE
             break
         # Newton towards the wanted side: g_i = +-offset (Compere 2001, eqs. (5.4), (5.5)), kept inside the bracket.
         offset = 0.5 * tol + 1.5 * EPS * max(abs(t + x), 1.0) * abs(rate)
         target = s_after * offset if want_after == 1 else -s_after * offset
-        x_new = x + (target - value) / rate if rate != 0.0 else np.nan
+        slope = rate
+        if abs(x - x_last) > 1e3 * resolution:
+            # The chord sees the error of the step as well, the rate only the flow.
+            slope = (value - value_last) / (x - x_last)
+        x_new = x + (target - value) / slope if slope != 0.0 else np.nan
+        x_last, value_last = x, value
         slow = slow + 1 if width > 0.5 * width_old else 0
         width_old = width
+        if abs(x_new - x) <= 3.0 * resolution:
+            # As close as rounding allows: look for the other end of the bracket two spacings further.
+            nudge *= 2.0
+            x_new = x - nudge * resolution * direction if behind else x + nudge * resolution * direction
+            slow = 0
         if not min(a, b) < x_new < max(a, b) or slow >= 3:
             # Regula falsi would stall on one side: halve.
             x_new = 0.5 * (a + b)
@@ -204,15 +216,20 @@ def root_on_step(
         if x_new == a or x_new == b:
             x_new = 0.5 * (a + b)
             if x_new == a or x_new == b:
-                status = FOUND
+                status = FOUND if np.isfinite(last_b) else NO_CONVERGENCE
                 break
         x = x_new
     if status == FOUND:
         wanted = b if want_after == 1 else a
         if taken != wanted:
-            result[3] += 1.0
-            if solid(method, try_step, f, jac, t, y, wanted, p, work, control) != OK:
-                return STEP_FAILED
+            if wanted == 0.0:
+                for k in range(y.size):
+                    F[Y_NEW, k] = y[k]
+                    F[K_0 + s, k] = F[K_0, k]
+            else:
+                result[3] += 1.0
+                if solid(method, try_step, f, jac, t, y, wanted, p, work, control) != OK:
+                    return STEP_FAILED
             g(t + wanted, F[Y_NEW], p, out)
             value = out[i]
         # A value far above what the slope explains over the last bracket means that g_i leapt over zero.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from .jit import kernel
-from .rk import H_TAKEN, OK, Q_0, Y_NEW
-from .single_step import accept
+from .implicit_rk import JAC
+from .jit import function_at, kernel
+from .rk import H_TAKEN, OK, Q_0, RHS, Y_NEW
+from .single_step import DENSE, STEP, TRY, accept
+
+as_try, as_step, as_dense = function_at(TRY), function_at(STEP), function_at(DENSE)
+as_rhs, as_jac = function_at(RHS), function_at(JAC)
 
 #: The output arrays are full; call again to continue.
 FULL = 9
@@ -43,3 +47,24 @@ def run(method, try_step, adapt, dense, f, jac, t, y, t_bound, p, work, control,
         t_out[count] = t
         count += 1
     return count, t, OK
+
+
+@kernel
+def advance(entry, method, t_old, t, y, t_bound, p, work, control):
+    """One step; the one before it, from `t_old`, is accepted first (so that its dense output can be had until then).
+
+    `entry` holds the addresses of try_step, adapt, dense, f and jac. Returns (h, status); the new state is
+    ``work.F[Y_NEW]``.
+    """
+    if t_old != t:
+        accept(method, t_old, y, t - t_old, work)
+    try_step, adapt = as_try(entry[0]), as_step(entry[1])
+    status = adapt(method, try_step, as_rhs(entry[3]), as_jac(entry[4]), t, y, t_bound, p, work, control)
+    return work.reals[H_TAKEN], status
+
+
+@kernel
+def late_dense(entry, method, t, y, h, p, work):
+    """Dense output of the step just taken from (t, y)."""
+    dense = as_dense(entry[2])
+    return dense(method, as_rhs(entry[3]), t, y, h, p, work)

@@ -1,0 +1,277 @@
+"""User functions bound to the loops: compiled where that is wanted and possible, as Python callbacks otherwise."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core.callbacks import (
+    RESET,
+    PythonFunctions,
+    python_f,
+    python_g,
+    python_jac,
+    python_reset,
+)
+from nonsmooth._core.jit import JIT_ENABLED, first_class, is_dispatcher, numba_errors, user_kernel
+from nonsmooth._core.rk import RHS
+from nonsmooth.errors import InputError, ShapeError
+
+from .switch import Switch, extra_arguments, positional_count
+
+logger = logging.getLogger("nonsmooth")
+
+
+def takes_mode(fun: Callable, n_args: int, has_switches: bool) -> bool:
+    """Whether `fun` wants the mode vector: one argument more than ``2 + len(args)``."""
+    return has_switches and positional_count(fun) == 3 + n_args
+
+
+def checked_value(value: Any, n: int, name: str) -> np.ndarray:
+    """`value` of a right-hand side as a float64 array of shape (n,), or a typed error."""
+    if value is None:
+        raise InputError(f"`{name}` returned None; an array of shape ({n},) is wanted.")
+    try:
+        array = np.asarray(value)
+    except ValueError as exc:
+        raise ShapeError(f"`{name}` returned no rectangular array; shape ({n},) is wanted.") from exc
+    if array.dtype.kind == "c":
+        raise InputError(f"`{name}` returned complex values for a real state; give a complex `y0` or real values.")
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"`{name}` returned values of type {array.dtype}; real numbers are wanted.")
+    if array.shape != (n,) and not (n == 1 and array.size == 1):
+        raise ShapeError(f"`{name}` returned shape {array.shape}; shape ({n},) is wanted.")
+    return array.astype(float).reshape(n)
+
+
+class Bound:
+    """The functions of a run in the form the loops take.
+
+    ``p`` is laid out as modes (m), then the handle of the Python functions.
+    """
+
+    def __init__(self, fun, switches: Sequence[Switch], n: int, args: tuple, jac=None, compile=False):
+        self.fun, self.switches, self.args, self.n = fun, tuple(switches), tuple(args), n
+        self.m = sum(switch.size for switch in self.switches)
+        self.with_mode = takes_mode(fun, len(self.args), bool(self.switches))
+        self.owner = [(k, q) for k, switch in enumerate(self.switches) for q in range(switch.size)]
+        self.names = [name for k, switch in enumerate(self.switches) for name in switch.names(k)]
+        self.p = np.ones(self.m + 1)
+        self._g_calls = [
+            (switch.g, extra_arguments(switch.g, 2, switch.record(), self.args), switch.size) for switch in self.switches
+        ]
+        self._reset_calls = [
+            None
+            if switch.reset is None
+            else (switch.reset, extra_arguments(switch.reset, 2 if switch.size == 1 else 3, switch.record(), self.args))
+            for switch in self.switches
+        ]
+        self.python = PythonFunctions(n, self.m, self.f, self.g, jac, self.reset)
+        self.p[-1] = self.python.handle
+        self.functions = [python_f(), python_g(), python_reset()]
+        self.compiled = False
+        if JIT_ENABLED and (compile or is_dispatcher(fun)):
+            self._compile()
+        self.jac = python_jac() if jac is not None else None
+
+    # -- Python side ------------------------------------------------------------------------------------------
+
+    def mode(self) -> np.ndarray:
+        """Mode vector, int8."""
+        return self.p[: self.m].astype(np.int8)
+
+    def f(self, t, y):
+        """Right-hand side in the present modes."""
+        if self.with_mode:
+            return self.fun(t, y, self.p[: self.m].astype(np.int8), *self.args)
+        return self.fun(t, y, *self.args)
+
+    def f_in(self, t, y, mode):
+        """Right-hand side in given modes."""
+        value = self.fun(t, y, mode, *self.args) if self.with_mode else self.fun(t, y, *self.args)
+        return np.array(value, dtype=float).reshape(self.n)
+
+    def g(self, t, y, out):
+        """All switching functions into `out`."""
+        at = 0
+        for g, extra, size in self._g_calls:
+            if size == 1:
+                out[at] = g(t, y, *extra)
+            else:
+                out[at : at + size] = g(t, y, *extra)
+            at += size
+
+    def g_values(self, t, y) -> np.ndarray:
+        """All switching functions, shape (m,)."""
+        out = np.empty(self.m)
+        self.g(t, y, out)
+        return out
+
+    def reset(self, i, t, y):
+        """State after the reset of switching function i."""
+        k, q = self.owner[i]
+        reset, extra = self._reset_calls[k]
+        value = reset(t, y, *extra) if self.switches[k].size == 1 else reset(t, y, q, *extra)
+        return checked_value(value, self.n, f"reset of {self.names[i]}")
+
+    # -- compiled side ----------------------------------------------------------------------------------------
+
+    def _compile(self):
+        pieces = [
+            ("fun", lambda: _compiled_f(self.fun, self.with_mode, self.args, self.m, self.n, self._scalar())),
+            ("g", lambda: _compiled_g(tuple(self._g_calls))),
+            ("reset", lambda: _compiled_reset(tuple(self._reset_table()), self.n)),
+        ]
+        for k, (name, make) in enumerate(pieces):
+            if (name == "g" and self.m == 0) or (name == "reset" and not any(self._reset_calls)):
+                continue
+            try:
+                self.functions[k] = make()
+                self.compiled = self.compiled or name == "fun"
+            except (numba_errors.NumbaError, TypeError, NotImplementedError) as exc:
+                reason = (str(exc).strip().splitlines() or [type(exc).__name__])[0]
+                logger.info("`%s` runs as a Python callback (slower): Numba says: %s", name, reason)
+
+    def _scalar(self) -> bool:
+        return self.n == 1
+
+    def _reset_table(self):
+        for k, q in self.owner:
+            call = self._reset_calls[k]
+            yield None if call is None else (*call, q if self.switches[k].size > 1 else -1)
+
+
+def _jitted(function):
+    return function if is_dispatcher(function) else user_kernel(function)
+
+
+@lru_cache(maxsize=64)
+def _compiled_f(fun, with_mode, args, m, n, scalar):
+    inner = _jitted(fun)
+    if with_mode:
+
+        def value(t, y, p):
+            mode = np.empty(m, np.int8)
+            for i in range(m):
+                mode[i] = np.int8(p[i])
+            return inner(t, y, mode, *args)
+
+    else:
+
+        def value(t, y, p):
+            return inner(t, y, *args)
+
+    value = user_kernel(value)
+
+    def write(t, y, p, out):
+        result = value(t, y, p)
+        for i in range(n):
+            out[i] = result[i]
+
+    def write_scalar(t, y, p, out):
+        out[0] = value(t, y, p)
+
+    try:
+        return first_class(write, RHS)
+    except numba_errors.NumbaError:
+        if not scalar:
+            raise
+        return first_class(write_scalar, RHS)
+
+
+@lru_cache(maxsize=64)
+def _compiled_g(calls):
+    writers = []
+    at = 0
+    for g, extra, size in calls:
+        writers.append(_g_writer(_jitted(g), extra, at, size))
+        at += size
+    while len(writers) > 1:
+        writers = [
+            _both(*writers[k : k + 2]) if k + 1 < len(writers) else writers[k] for k in range(0, len(writers), 2)
+        ]
+    last = writers[0]
+
+    def call(t, y, p, out):
+        last(t, y, p, out)
+
+    return first_class(call, RHS)
+
+
+def _g_writer(g, extra, at, size):
+    if size == 1:
+
+        def write(t, y, p, out):
+            out[at] = g(t, y, *extra)
+
+    else:
+
+        def write(t, y, p, out):
+            value = g(t, y, *extra)
+            for i in range(size):
+                out[at + i] = value[i]
+
+    return user_kernel(write)
+
+
+def _both(first, second):
+    def write(t, y, p, out):
+        first(t, y, p, out)
+        second(t, y, p, out)
+
+    return user_kernel(write)
+
+
+@lru_cache(maxsize=64)
+def _compiled_reset(table, n):
+    chain = user_kernel(_no_reset)
+    start = 0
+    while start < len(table):
+        entry = table[start]
+        stop = start + 1
+        while entry is not None and entry[2] >= 0 and stop < len(table) and table[stop] is not None:
+            if table[stop][0] is not entry[0] or table[stop][2] <= table[stop - 1][2]:
+                break
+            stop += 1
+        if entry is not None:
+            chain = _reset_writer(chain, _jitted(entry[0]), entry[1], entry[2] >= 0, start, stop, n)
+        start = stop
+    last = chain
+
+    def call(i, t, y, p, out):
+        last(i, t, y, p, out)
+
+    return first_class(call, RESET)
+
+
+def _no_reset(i, t, y, p, out):
+    for k in range(out.size):
+        out[k] = y[k]
+
+
+def _reset_writer(rest, reset, extra, indexed, start, stop, n):
+    if indexed:
+
+        def write(i, t, y, p, out):
+            if start <= i < stop:
+                value = reset(t, y, i - start, *extra)
+                for k in range(n):
+                    out[k] = value[k]
+            else:
+                rest(i, t, y, p, out)
+
+    else:
+
+        def write(i, t, y, p, out):
+            if i == start:
+                value = reset(t, y, *extra)
+                for k in range(n):
+                    out[k] = value[k]
+            else:
+                rest(i, t, y, p, out)
+
+    return user_kernel(write)

@@ -1,0 +1,484 @@
+"""Runs with switches: the compiled loop in slices, and the decisions that are taken in Python.
+
+The loop of `nonsmooth._core.event_loop` comes back when its output is full or when something happens that is rare:
+a terminal event, an accumulation, chattering, a misbehaving function.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core import event_loop as core
+from nonsmooth._core.callbacks import python_f, python_g
+from nonsmooth._core.jit import address_of
+from nonsmooth._core.rk import (
+    JAC_CONSTANT,
+    JAC_FUNCTION,
+    JAC_MODE,
+    K_0,
+    NFEV,
+    NJEV,
+    NLU,
+    NON_FINITE,
+    NREJECTED,
+    NSTEPS,
+    STEP_TOO_SMALL,
+)
+from nonsmooth._core.single_step import adapt_function, dense_function, solid_function, try_function
+from nonsmooth.errors import (
+    EventError,
+    InconsistentStateError,
+    IntegrationError,
+    NonFiniteStateError,
+    StepLimitError,
+    ZenoWarning,
+)
+from nonsmooth.integrators.driver import get_method, make_control, make_work, no_jacobian
+from nonsmooth.results.events import Event
+
+from .binding import Bound
+from .options import SwitchOptions
+from .sustained import Held
+
+EPS = np.finfo(float).eps
+#: Longest time in the compiled loop before Python looks at signals, in seconds.
+SLICE = 0.03
+
+_KINDS = {core.EV_SWITCH: "switch", core.EV_TOUCH: "touch", core.EV_JUMP: "switch"}
+
+
+class SwitchedRun:
+    """One run. `advance` yields slices of output until `status` is set: 0 end of span, 1 stopped, -1 failed."""
+
+    def __init__(self, bound: Bound, t_span, y0, method, rtol, atol, options: SwitchOptions, *, max_step=np.inf,
+                 first_step=None, jac=None):  # fmt: skip
+        self.bound, self.options = bound, options
+        self.t, self.t_bound = float(t_span[0]), float(t_span[1])
+        self.t_0 = self.t
+        self.y = np.array(y0, dtype=float)
+        self.method = get_method(method)
+        n, m = bound.n, bound.m
+        self.work = make_work(self.method, n)
+        extra: dict[str, Any] = {}
+        if options.controller == "compere":
+            extra = dict(safety=0.8, exponent=-1.0 / 6.0, min_factor=0.1, max_factor=1e6, norm=1)
+        self.control = make_control(self.method, n, rtol, atol, max_step, **extra)
+        functions = (try_function(self.method.kind), adapt_function(), solid_function(), dense_function())
+        self.steppers = tuple(address_of(function) for function in functions)
+        self.jac = no_jacobian()
+        if bound.jac is not None:
+            self.work.ints[JAC_MODE] = JAC_FUNCTION
+            self.jac = bound.jac
+        elif jac is not None:
+            self.work.ints[JAC_MODE] = JAC_CONSTANT
+            self.work.X[:n] = jac
+        self.sw = self._switches(n, m)
+        rows = 3 + self.method.n_dense
+        size = int(np.clip(200_000 // max(n * rows, 1), 32, 512))
+        self.out = core.Output(
+            np.zeros((size, 2 + n + m)), np.zeros((size, rows, n)), np.zeros((size + 4 * m + 8, 6 + 2 * n)),
+            np.zeros(2, dtype=np.int64),
+        )  # fmt: skip
+        self.held = Held(bound, self._scale())
+        self.events: list[Event] = []
+        self.status: int | None = None
+        self.message = ""
+        self.error: IntegrationError | None = None
+        self.warned: set[int] = set()
+        self.steps_per_slice = 32
+        self.first_step = float(first_step or 0.0)
+
+    # -- preparation ------------------------------------------------------------------------------------------
+
+    def _scale(self) -> float:
+        span = abs(self.t_bound - self.t_0)
+        return min(span, 1.0) if np.isfinite(span) and span > 0 else 1.0
+
+    def _switches(self, n, m) -> core.Switches:
+        options = self.options
+        sw = core.Switches(
+            np.zeros((m, 8), dtype=np.int64), np.zeros((m, 8)), np.zeros((17, m)), np.zeros((10, 64)), np.zeros((3, n)),
+            np.zeros(8), np.zeros(16, dtype=np.int64), np.zeros(32),
+        )  # fmt: skip
+        for i, (k, _) in enumerate(self.bound.owner):
+            switch = self.bound.switches[k]
+            sw.ints[i, core.KIND] = switch.kind == "unilateral"
+            sw.ints[i, core.DIRECTION] = switch.direction
+            sw.ints[i, core.HAS_RESET] = switch.reset is not None
+            sw.ints[i, core.TERMINAL] = int(switch.terminal)
+            sw.reals[i, core.TOL] = switch.tol
+            sw.reals[i, core.T_LAST] = self.t_0
+        span = abs(self.t_bound - self.t_0)
+        sw.options[core.O_SOURCE] = options.detection == "hermite"
+        if options.concurrency is not None:
+            sw.options[core.O_EPS_C], sw.options[core.O_EPS_ROC] = options.concurrency
+        sw.options[core.O_RESTART] = options.restart_step or 0.0
+        default = 1e-9 * (span if np.isfinite(span) else 1.0)
+        sw.options[core.O_ZENO_TOL] = options.zeno_tol if options.zeno_tol is not None else default
+        sw.options[core.O_CHATTER] = 1.0
+        sw.options[core.O_MAX_EVENTS] = options.max_events
+        sw.options[core.O_MAX_CHAIN] = options.max_chain
+        sw.info[21] = np.nan
+        return sw
+
+    def entry(self):
+        """Addresses of all functions, as the loop takes them."""
+        f, g, reset = self.bound.functions
+        if self.held:
+            f, g = python_f(), python_g()
+        return (*self.steppers, *(address_of(function) for function in (f, self.jac, g, reset)), *core.pieces())
+
+    def start(self):
+        """Modes, slopes and checks at the start."""
+        bound, t, y = self.bound, self.t, self.y
+        m = bound.m
+        if m == 0:
+            self._event_start(self.first_step)
+            return
+        g = bound.g_values(t, y)
+        self._check_values(g, t)
+        self._check_not_zero(g)
+        scale = np.maximum(np.abs(g), 1.0)
+        at_zero = np.abs(g) <= 8 * EPS * scale
+        unilateral = self.sw.ints[:, core.KIND] == core.UNILATERAL
+        tol = self.sw.reals[:, core.TOL]
+        beyond = np.flatnonzero(unilateral & (g < -(tol + 8 * EPS * scale)))
+        if beyond.size:
+            i = int(beyond[0])
+            raise InconsistentStateError(
+                f"unilateral switch {bound.names[i]!r} starts at g = {g[i]:.6g}; g >= 0 is wanted: change `y0` or the sign "
+                "of g."
+            )
+        bound.p[:m] = np.where(unilateral | (g >= 0.0), 1.0, -1.0)
+        self._event_start(self.first_step)
+        self.sw.reals[:, core.SCALE] = scale
+        zero = [int(i) for i in np.flatnonzero(at_zero)]
+        rates = {i: self.rate(i) for i in zero}
+        for i in zero:
+            if not unilateral[i] and rates[i] != 0.0:
+                bound.p[i] = np.sign(rates[i]) * (1.0 if self.t_bound >= self.t else -1.0)
+        if zero:
+            self._event_start(self.first_step)
+        for i in zero:
+            if unilateral[i] and rates[i] < 0.0:
+                continue  # moves inwards: the loop acts on it at once and reports it
+            self.events.append(self._event(t, "touch", i, y, y, direction=0, start=True))
+
+    def _event_start(self, first_step):
+        bad = core.event_start(
+            self.entry(), self.method, self.t, self.y, self.t_bound, self.bound.p, 0, self.work, self.control, self.sw,
+            float(first_step),
+        )  # fmt: skip
+        self._raise_kept()
+        if bad >= 0:
+            self._bad_switch(bad, self.t)
+
+    def rate(self, i) -> float:
+        """dg_i/dt at the present state."""
+        slope = self.work.F[K_0].copy()
+        buffer, out = np.zeros(self.bound.n), np.zeros(self.bound.m)
+        return float(
+            core.rate_now(self.entry(), i, self.t, self.y, slope, self.bound.p, self._scale(), buffer, out)
+        )
+
+    def _check_values(self, g, t):
+        bad = np.flatnonzero(~np.isfinite(g))
+        if bad.size:
+            self._bad_switch(int(bad[0]), t)
+
+    def _check_not_zero(self, g):
+        """A switching function that is zero wherever it is tried is a mistake."""
+        zero = g == 0.0
+        rng = np.random.default_rng(1)
+        probes = 5
+        for k in range(probes):
+            if not zero.any():
+                return
+            move = 0.1 * (k + 1) * (np.abs(self.y) + 1.0) * rng.uniform(-1.0, 1.0, self.y.size)
+            try:
+                zero &= self.bound.g_values(self.t + 0.01 * (k + 1) * self._scale(), self.y + move) == 0.0
+            except Exception:  # outside its domain: not a constant
+                return
+        if zero.any():
+            i = int(np.flatnonzero(zero)[0])
+            raise EventError(
+                f"switch {self.bound.names[i]!r} is constant zero over {probes + 1} probes around the start: g must vanish at "
+                "events only."
+            )
+
+    # -- the loop ---------------------------------------------------------------------------------------------
+
+    def advance(self):
+        """Yield (rows, Q) of each slice: rows hold t, flag, y, modes."""
+        while self.status is None:
+            began = time.perf_counter()
+            self.t, code = core.event_run(
+                self.entry(), self.method, self.t, self.y, self.t_bound, self.bound.p, 0, self.work, self.control,
+                self.sw, self.out, self.steps_per_slice,
+            )  # fmt: skip
+            spent = time.perf_counter() - began
+            rows, Q = self._take()
+            if code == core.FULL:
+                if spent < 0.3 * SLICE:
+                    self.steps_per_slice = min(2 * self.steps_per_slice, 1 << 20)
+                elif spent > SLICE:
+                    self.steps_per_slice = max(8, self.steps_per_slice // 2)
+                if self.work.ints[NSTEPS] > self.options.max_steps:
+                    self._fail(StepLimitError(
+                        f"more than max_steps = {self.options.max_steps} steps at t = {self.t:.9g}; raise `max_steps` or "
+                        "continue from the last state."
+                    ))  # fmt: skip
+            self.pending = rows, Q
+            self._raise_kept()
+            if code != core.FULL:
+                self._decide(code)
+            yield self.pending
+
+    def _take(self):
+        used, events = (int(k) for k in self.out.used)
+        rows, Q = self.out.rows[:used].copy(), self.out.Q[:used].copy()
+        n = self.bound.n
+        for row in self.out.ev[:events]:
+            i = int(row[1])
+            kind = _KINDS[int(row[2])]
+            if kind == "switch" and self.sw.ints[i, core.KIND] == core.UNILATERAL:
+                kind = "open" if i in self.held.resting else "impact"
+            self.events.append(
+                self._event(
+                    row[0], kind, i, row[6 : 6 + n].copy(), row[6 + n : 6 + 2 * n].copy(), direction=int(row[3]),
+                    iterations=int(row[4]), rate=float(row[5]), jump=int(row[2]) == core.EV_JUMP,
+                )  # fmt: skip
+            )
+        self.out.used[:] = 0
+        return rows, Q
+
+    def _event(self, t, kind, i, before, after, **extra) -> Event:
+        return Event(float(t), kind, self.bound.names[i], np.array(before), np.array(after), law=i, extra=extra)
+
+    def _add_row(self, flag=1.0):
+        """Append the present state to the slice as a right limit."""
+        rows, Q = self.pending
+        row = np.concatenate([[self.t, flag], self.y, self.bound.p[: self.bound.m]])
+        self.pending = np.vstack([rows, row]), np.concatenate([Q, np.zeros((1, *Q.shape[1:]))])
+
+    def _decide(self, code):
+        i = int(self.sw.info[6])
+        if code == core.DONE:
+            self._event_at_end()
+            self.status, self.message = 0, "The solver successfully reached the end of the integration interval."
+        elif code == core.STOPPED:
+            held = [j for j in (*self.held.resting, *self.held.sliding) if self.sw.ints[j, core.TRIGGERED]]
+            if held:
+                self._release(held)
+                return
+            self.status, self.message = 1, "A termination event occurred."
+        elif code in (core.ZENO, core.RESTING):
+            self._accumulation(i, code)
+        elif code == core.CHATTER:
+            self._chatter(i)
+        elif code == core.CYCLE:
+            self._cycle(i)
+        elif code == core.BAD_G:
+            self._bad_switch(i, float(self.sw.info[7]) if np.isfinite(self.sw.info[7]) else self.t)
+        elif code == core.NOT_REPEATABLE:
+            raise self._with_partial(EventError(
+                f"switch {self.bound.names[i]!r} gave two values for the same (t, y) at t = {self.t:.9g}: it must depend on "
+                "t and y only (no random numbers, no clock)."
+            ))  # fmt: skip
+        elif code == NON_FINITE:
+            slope = self.work.F[K_0 + self.method.stages]
+            where = np.flatnonzero(~np.isfinite(slope))
+            part = f"component {where[0]} of `fun` is {slope[where[0]]}" if where.size else "`fun` is not finite"
+            self._fail(NonFiniteStateError(f"{part} just beyond t = {self.t:.9g}, whatever the step size."))
+        elif code in (STEP_TOO_SMALL, core.LOST_STEP):
+            self._fail(StepLimitError(
+                f"Required step size is less than spacing between numbers, at t = {self.t:.9g}: stiffness, a singularity or an "
+                "undeclared discontinuity; try a stiff method or declare a switch."
+            ))  # fmt: skip
+        else:
+            self._fail(IntegrationError(f"the run ended with code {code} at t = {self.t:.9g}."))
+
+    def _fail(self, error: IntegrationError):
+        self.error = error
+        self.status, self.message = -1, str(error)
+
+    def _with_partial(self, error):
+        self.failed = error
+        return error
+
+    def _raise_kept(self):
+        python = self.bound.python
+        if python.error is not None:
+            name, t = python.where
+            python.error.add_note(f"raised in `{name}` at t = {t:.9g}, after the step to t = {self.t:.9g}")
+            raise python.error
+
+    def _bad_switch(self, i, t):
+        self._raise_kept()
+        raise EventError(
+            f"switch {self.bound.names[i]!r} (or its reset) is not finite near t = {t:.9g}: g must be finite wherever the "
+            "solution goes."
+        )
+
+    def _cycle(self, i):
+        if self.sw.counts[core.C_EVENTS] > self.options.max_events:
+            self._fail(StepLimitError(
+                f"more than max_events = {self.options.max_events} events at t = {self.t:.9g}, the last one of "
+                f"{self.bound.names[i]!r}."
+            ))  # fmt: skip
+            return
+        names = sorted({event.name for event in self.events[-2 * self.bound.m - 2 :] if event.t == self.t})
+        raise EventError(
+            f"events follow each other without end at t = {self.t:.9g}: cycle of {', '.join(map(repr, names))} (more than "
+            f"{self.options.max_chain} rounds): a reset makes its own or another switch fire again at once."
+        )
+
+    def _event_at_end(self):
+        """A zero exactly at the end of the span, reached but not passed: reported once."""
+        if self.bound.m == 0:
+            return
+        g = self.sw.G[core.G_START]
+        for i in range(self.bound.m):
+            if self.sw.ints[i, core.MUTED] or i in self.held.resting or i in self.held.sliding:
+                continue
+            limit = max(self.sw.reals[i, core.TOL], 16 * EPS * max(self.sw.reals[i, core.SCALE], abs(self.t)))
+            if abs(g[i]) > limit or any(e.law == i and abs(e.t - self.t) <= 8 * EPS * max(abs(self.t), 1) for e in
+                                        self.events[-2 * self.bound.m :]):  # fmt: skip
+                continue
+            if self.sw.reals[i, core.PEAK] <= 4.0 * limit:
+                continue  # it has been there for a while
+            rate = self.rate(i)
+            forward = 1.0 if self.t_bound >= self.t_0 else -1.0
+            mode = 1 if self.bound.p[i] >= 0 else -1
+            kind = "touch"
+            if rate * forward * mode < 0.0:
+                kind = "impact" if self.sw.ints[i, core.KIND] == core.UNILATERAL else "switch"
+                direction = -mode
+                wanted = self.sw.ints[i, core.DIRECTION]
+                if wanted not in (0, direction):
+                    continue
+            self.events.append(
+                self._event(self.t, kind, i, self.y, self.y, direction=-mode if kind != "touch" else 0, at_end=True)
+            )
+
+    # -- accumulation, sustained contact, sliding --------------------------------------------------------------
+
+    def _accumulation(self, i, code):
+        name = self.bound.names[i]
+        resting = code == core.RESTING
+        t_star = self.t if resting else float(self.sw.info[20])
+        last = next(event for event in reversed(self.events) if event.law == i and event.kind == "impact")
+        if not resting:
+            self.events.append(self._event(t_star, "zeno", i, self.y, self.y, found_at=self.t))
+            if self.options.on_zeno == "raise":
+                raise EventError(f"events of switch {name!r} accumulate at t = {t_star:.9g}.")
+            if i not in self.warned:
+                self.warned.add(i)
+                warnings.warn(
+                    f"events of switch {name!r} accumulate at t = {t_star:.9g}; continued in sustained contact.",
+                    ZenoWarning, stacklevel=6,
+                )  # fmt: skip
+            if self.options.on_zeno == "stop":
+                self.status, self.message = 1, f"events of switch {name!r} accumulate at t = {t_star:.9g}."
+                return
+        if callable(self.options.on_zeno):
+            self.y[:] = self.options.on_zeno(t_star, self.y.copy(), i)
+            self.sw.ints[i, core.HITS] = 0
+            self._event_start(0.0)
+            self._add_row()
+            return
+        # Rest: the point between the states before and after the last reset at which g_i' vanishes.
+        jump = np.asarray(last.after) - np.asarray(last.before)
+        size = np.linalg.norm(jump)
+        if size == 0.0:
+            raise EventError(
+                f"switch {name!r} fires again and again at t = {self.t:.9g} and its reset changes nothing: give it a reset "
+                "that acts, or make it terminal."
+            )
+        f = self.bound.f
+        before, after = (
+            self.held.rates(self.t, np.asarray(state), np.asarray(f(self.t, np.asarray(state)), float), [i])[0]
+            for state in (last.before, last.after)
+        )
+        share = 1.0 if after == before else -before / (after - before)
+        left = self.y.copy()
+        self.y[:] = np.asarray(last.before) + share * jump
+        self.held.resting[i] = jump / size
+        self.bound.p[i] = 0.0
+        self.sw.ints[i, core.TERMINAL] = self.sw.ints[i, core.HITS] + 1
+        self.sw.ints[i, core.HAS_RESET] = 0
+        self._hold()
+        forces = dict(zip(sorted(self.held.resting), self.held.forces(self.t, self.y, free=sorted(self.held.resting))))
+        if forces[i] <= 0.0:  # nothing presses: it opens again
+            self._unhold(i)
+            self._hold()
+        elif resting:
+            self.events.append(self._event(self.t, "close", i, left, self.y))
+        self._add_row()
+
+    def _hold(self):
+        python = self.bound.python
+        python.f = self.held.f if self.held else self.bound.f
+        python.g = self.held.g if self.held else self.bound.g
+        self._event_start(0.0)
+
+    def _unhold(self, i):
+        k, _ = self.bound.owner[i]
+        switch = self.bound.switches[k]
+        self.held.resting.pop(i, None)
+        self.held.sliding.discard(i)
+        self.sw.ints[i, core.TERMINAL] = int(switch.terminal)
+        self.sw.ints[i, core.HAS_RESET] = switch.reset is not None
+        self.sw.ints[i, core.HITS] = 0
+        self.sw.ints[i, core.KIND] = switch.kind == "unilateral"
+        self.sw.reals[i, core.GAP_1 : core.GAP_3 + 1] = 0.0
+        self.bound.p[i] = 1.0
+
+    def _release(self, which):
+        """Held switches let go: the force or the weight has reached its bound."""
+        for i in which:
+            was_sliding = i in self.held.sliding
+            side = 1.0
+            if was_sliding:
+                alpha = self.held.combination(self.t, self.y)[0][sorted(self.held.sliding).index(i)]
+                side = 1.0 if alpha > 0.5 else -1.0
+                self.events[-1] = self._event(
+                    self.t, "switch", i, self.y, self.y, direction=int(side), sliding="end"
+                )
+            self._unhold(i)
+            self.bound.p[i] = side
+            self.sw.ints[i, core.MUTED] = core.WAITING
+        self._hold()
+        self._add_row()
+
+    def _chatter(self, i):
+        name = self.bound.names[i]
+        if self.options.on_chatter == "raise":
+            raise EventError(
+                f"switch {name!r} chatters at t = {self.t:.9g}: both neighbouring fields point at its surface, the solution "
+                'slides there. Use solve_filippov, or on_chatter="filippov" here.'
+            )
+        self.held.sliding.add(i)
+        self.bound.p[i] = 0.0
+        self.sw.ints[i, core.KIND] = core.UNILATERAL
+        self.sw.ints[i, core.HAS_RESET] = 0
+        self.sw.ints[i, core.TERMINAL] = self.sw.ints[i, core.HITS] + 1
+        self.events.append(self._event(self.t, "switch", i, self.y, self.y, direction=0, sliding="begin"))
+        self._hold()
+        self._add_row()
+
+    # -- numbers ----------------------------------------------------------------------------------------------
+
+    def counters(self) -> dict[str, int]:
+        """Counters; those of Compere 2001 are n_acc, n_rej, n_it, n_ev and the three cases of Table 5.1."""
+        ints, counts = self.work.ints, self.sw.counts
+        return dict(
+            nfev=int(ints[NFEV]), njev=int(ints[NJEV]), nlu=int(ints[NLU]), nsteps=int(ints[NSTEPS]),
+            nrejected=int(ints[NREJECTED]) + int(counts[core.C_EVENT_REJECTED]), niterations=int(counts[core.C_ITER]),
+            nevents=int(counts[core.C_EVENTS]), case_1=int(counts[core.C_CASE_1]), case_2=int(counts[core.C_CASE_2]),
+            case_3=int(counts[core.C_CASE_3]), touches=int(counts[core.C_TOUCH]), chained=int(counts[core.C_CHAIN]),
+        )  # fmt: skip

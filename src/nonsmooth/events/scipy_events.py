@@ -1,0 +1,87 @@
+"""SciPy-style `events` in runs with switches: same functions, same attributes, same meaning.
+
+Each stored step is looked at as SciPy does it: signs at both ends, `brentq` on the dense output.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+
+from .solution import Piece
+
+EPS = np.finfo(float).eps
+
+
+class ScipyEvents:
+    """Event functions ``event(t, y, *args)`` with attributes `terminal` and `direction`."""
+
+    def __init__(self, events, args, t_0, y_0):
+        self.functions = [events] if callable(events) else list(events)
+        self.args = tuple(args)
+        self.limit = []
+        for event in self.functions:
+            terminal = getattr(event, "terminal", None)
+            if terminal is None or terminal == 0:
+                self.limit.append(np.inf)
+            elif int(terminal) == terminal and terminal > 0:
+                self.limit.append(terminal)
+            else:
+                raise ValueError("The `terminal` attribute of each event must be a boolean or positive integer.")
+        self.terminal = bool(np.isfinite(self.limit).any())
+        self.direction = [getattr(event, "direction", 0) for event in self.functions]
+        self.count = [0] * len(self.functions)
+        self.found: list[list[tuple[float, np.ndarray]]] = [[] for _ in self.functions]
+        self.t, self.y = t_0, y_0.copy()
+        self.g = [self.value(k, t_0, y_0) for k in range(len(self.functions))]
+
+    def value(self, k, t, y):
+        """Event function k."""
+        return self.functions[k](t, y, *self.args)
+
+    def look(self, rows, Q, slices, run):
+        """Look at new rows; if a terminal event is among them they are cut there and the run is stopped."""
+        n = self.y.size
+        for r in range(len(rows)):
+            t, flag, y = rows[r, 0], rows[r, 1], rows[r, 2 : 2 + n]
+            new = [self.value(k, t, y) for k in range(len(self.functions))]
+            if flag == 0.0:
+                piece = Piece(self.t, t, self.y, Q[r])
+                roots = []
+                for k, (a, b) in enumerate(zip(self.g, new)):
+                    up, down = a <= 0 <= b, a >= 0 >= b
+                    if (up and self.direction[k] >= 0) or (down and self.direction[k] <= 0):
+                        roots.append((brentq(lambda s, k=k: self.value(k, s, piece(s)), self.t, t, xtol=4 * EPS, rtol=4 * EPS), k))
+                        self.count[k] += 1
+                roots.sort(reverse=bool(t < self.t))
+                for root, k in roots:
+                    self.found[k].append((root, piece(root)))
+                    if self.count[k] >= self.limit[k]:
+                        rows = rows[: r + 1].copy()
+                        rows[r, 0], rows[r, 2 : 2 + n] = root, piece(root)
+                        Q = Q[: r + 1].copy()
+                        Q[r] = _restricted(piece, root)
+                        run.status, run.message = 1, "A termination event occurred."
+                        run.events = [event for event in run.events if abs(event.t - run.t_0) <= abs(root - run.t_0)]
+                        return rows, Q
+            self.t, self.y, self.g = t, y.copy(), new
+        return rows, Q
+
+    def t_events(self):
+        """Times, one array for each event function."""
+        return [np.array([t for t, _ in found]) for found in self.found]
+
+    def y_events(self):
+        """States, one array for each event function."""
+        return [np.array([y for _, y in found]) for found in self.found]
+
+
+def _restricted(piece: Piece, t: float) -> np.ndarray:
+    """Coefficients of the same polynomial on the shorter interval up to `t`."""
+    rows = piece.Q.shape[0]
+    nodes = 0.5 * (1.0 - np.cos(np.pi * np.arange(1, rows + 1) / rows))
+    values = np.array([piece(piece.t_old + s * (t - piece.t_old)) - piece.y_old for s in nodes])
+    basis = np.empty((rows, rows))
+    for j in range(rows):
+        basis[:, j] = np.prod([nodes if k % 2 == 0 else 1.0 - nodes for k in range(j + 1)], axis=0)
+    return np.linalg.solve(basis, values)

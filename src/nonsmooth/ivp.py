@@ -1,0 +1,256 @@
+"""`solve_ivp`: SciPy's front door for initial value problems, with switches that are never lost.
+
+Without `switches` this is ``scipy.integrate.solve_ivp`` in every argument and field; RK23, RK45, DOP853 and Radau run on
+this library's integrators, everything else (BDF, LSODA, complex states, sparse Jacobians, user solver classes) on SciPy's.
+With `switches` the right-hand side is integrated with locked modes from event to event (`nonsmooth.events`).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from scipy.integrate import OdeSolver
+from scipy.integrate import solve_ivp as scipy_solve_ivp
+from scipy.optimize import OptimizeResult
+from scipy.sparse import issparse
+
+from nonsmooth._core.jit import is_dispatcher
+from nonsmooth.errors import InputError, NonFiniteError, NonsmoothError, RangeError, ShapeError
+from nonsmooth.events.binding import Bound, checked_value
+from nonsmooth.events.driver import SwitchedRun
+from nonsmooth.events.options import SwitchOptions
+from nonsmooth.events.scipy_events import ScipyEvents
+from nonsmooth.events.solution import PiecewiseSolution
+from nonsmooth.events.switch import Switch
+from nonsmooth.integrators.driver import METHODS
+from nonsmooth.integrators.scipy_solver import solver_class, validated_tolerances
+
+__all__ = ["IvpResult", "Switch", "solve_ivp"]
+
+_OWN_OPTIONS = {field.name for field in fields(SwitchOptions)}
+_SCIPY_ONLY = ("BDF", "LSODA")
+
+
+class IvpResult(OptimizeResult):
+    """Result of `solve_ivp`: SciPy's fields and, with switches, ``events``, ``modes`` and counters.
+
+    Attributes
+    ----------
+    t, y : ndarray, shapes (k,), (n, k)
+        With switches and without `t_eval` an event instant is stored twice: left limit, right limit.
+    sol, t_events, y_events, nfev, njev, nlu, status, message, success
+        As in SciPy.
+    events : list of Event
+        In order of time: t, kind, name, before and after (states), extra (direction, iterations, rate, ...).
+    modes : ndarray of int8, shape (m, k)
+        Mode of each switch: +1, -1, 0 while it is held (sustained contact, sliding).
+    nsteps, nrejected, niterations, case_1, case_2, case_3
+        Counters (Compere 2001, Table 5.1).
+    error : NonsmoothError or None
+        The reason if ``status`` is -1.
+    """
+
+
+def solve_ivp(
+    fun: Callable,
+    t_span: Sequence[float],
+    y0: Any,
+    method: Any = "RK45",
+    t_eval: Any = None,
+    dense_output: bool = False,
+    events: Any = None,
+    vectorized: bool = False,
+    args: tuple | None = None,
+    *,
+    switches: Sequence[Switch] | Switch | None = None,
+    compile: bool = False,
+    **options: Any,
+) -> IvpResult:
+    """Solve an initial value problem, smooth or with switches.
+
+    Parameters
+    ----------
+    fun : callable
+        ``fun(t, y)``, or ``fun(t, y, mode)`` with switches: `mode` is an int8 vector, +1 where g >= 0 and -1 where g < 0,
+        locked during a step.
+    t_span, y0, t_eval, dense_output, events, vectorized, args
+        As in `scipy.integrate.solve_ivp`.
+    method : str or OdeSolver class
+        "RK23", "RK45" (Dormand-Prince), "RKF78", "DOP853", "SDIRK4", "Radau"; "BDF", "LSODA" and classes are SciPy's.
+    switches : sequence of Switch
+    compile : bool
+        Compile `fun` and the functions of the switches (jitted functions always run compiled).
+    **options
+        ``rtol, atol, max_step, first_step, jac, ...`` as in SciPy; with switches also those of
+        `nonsmooth.events.options.SwitchOptions`.
+
+    Returns
+    -------
+    IvpResult
+
+    Raises
+    ------
+    EventError
+        A switch misbehaves (not finite, not repeatable, constant zero, endless cycle, chattering).
+
+    Notes
+    -----
+    Trouble of the integration (step size too small, NaN in `fun`) returns ``status = -1`` as in SciPy, the typed reason
+    in ``result.error``. An exception raised inside a user function passes through unchanged, with a note.
+    """
+    if isinstance(switches, Switch):
+        switches = (switches,)
+    if switches is not None:
+        for k, switch in enumerate(switches):
+            if not isinstance(switch, Switch):
+                raise InputError(f"`switches[{k}]` is {switch!r}; a Switch is wanted.")
+    own = {name: options.pop(name) for name in _OWN_OPTIONS & set(options)}
+    complex_state = np.iscomplexobj(y0)
+    is_class = inspect.isclass(method) and issubclass(method, OdeSolver)
+    if not is_class and method not in METHODS and method not in _SCIPY_ONLY:
+        raise ValueError(f"`method` must be one of {[*METHODS, *_SCIPY_ONLY]} or OdeSolver class.")
+    if args is not None:
+        try:
+            args = tuple(args)
+        except TypeError as exc:
+            raise TypeError(
+                f"Supplied 'args' cannot be unpacked. Please supply `args` as a tuple (e.g. `args=({args},)`)"
+            ) from exc
+    if switches:
+        if is_class or method in _SCIPY_ONLY or complex_state:
+            raise InputError(
+                f"switches need a real state and one of the methods {', '.join(METHODS)}; got method {method!r}"
+                f"{' and a complex state' if complex_state else ''}."
+            )
+        return _switched(fun, t_span, y0, method, t_eval, dense_output, events, args or (), switches, compile, own, options)
+    jac = options.get("jac")
+    sparse = issparse(jac) or options.get("jac_sparsity") is not None
+    if callable(jac) and method == "Radau" and not complex_state:
+        sparse = sparse or issparse(jac(float(t_span[0]), np.asarray(y0, dtype=float), *(args or ())))
+    if is_class or method in _SCIPY_ONLY or complex_state or sparse:
+        chosen = method
+    else:
+        chosen = solver_class(method, _compiled_right_hand_side(fun, y0, args or (), compile))
+    result = scipy_solve_ivp(
+        fun, t_span, y0, chosen, t_eval, dense_output, events, vectorized, args, **options
+    )
+    return IvpResult(result)
+
+
+def _compiled_right_hand_side(fun, y0, args, compile):
+    """The first-class right-hand side if `fun` is to run compiled, else None."""
+    if not (compile or is_dispatcher(fun)):
+        return None
+    bound = Bound(fun, (), np.size(y0), args, compile=True)
+    return bound.functions[0] if bound.compiled else None
+
+
+def _switched(fun, t_span, y0, method, t_eval, dense_output, events, args, switches, compile, own, options):
+    """A run with switches: check, run in slices, assemble."""
+    t_0, t_1 = (float(t) for t in t_span)
+    if np.isnan(t_0) or np.isnan(t_1) or np.isinf(t_0):
+        raise NonFiniteError(f"`t_span` is ({t_0}, {t_1}); a finite start and a number as end are wanted.")
+    y0 = np.array(y0, dtype=float)
+    if y0.ndim != 1:
+        raise ShapeError(f"`y0` has shape {y0.shape}; one dimension is wanted.")
+    if not np.all(np.isfinite(y0)):
+        raise NonFiniteError("All components of the initial state `y0` must be finite.")
+    if t_1 < t_0 and any(switch.kind == "unilateral" or switch.reset is not None for switch in switches):
+        raise InputError("backward in time: unilateral switches and resets cannot be inverted.")
+    rtol, atol = validated_tolerances(options.pop("rtol", 1e-3), options.pop("atol", 1e-6), y0.size)
+    max_step, first_step = options.pop("max_step", np.inf), options.pop("first_step", None)
+    if not max_step > 0:
+        raise RangeError("`max_step` must be positive.")
+    if first_step is not None and not 0 < first_step <= abs(t_1 - t_0):
+        raise RangeError(f"`first_step` is {first_step}; it must be positive and within `t_span`.")
+    jac = options.pop("jac", None)
+    if issparse(jac) or options.pop("jac_sparsity", None) is not None:
+        raise InputError("sparse Jacobians are not available together with switches.")
+    if options:
+        raise InputError(f"unknown option {sorted(options)[0]!r} for a run with switches.")
+    t_eval = _checked_t_eval(t_eval, t_0, t_1)
+    jac_function = (lambda t, y: jac(t, y, *args)) if callable(jac) else None
+    bound = Bound(fun, switches, y0.size, args, jac_function, compile)
+    run = SwitchedRun(
+        bound, (t_0, t_1), y0, method, rtol, atol, SwitchOptions(**own), max_step=max_step, first_step=first_step,
+        jac=None if callable(jac) else jac,
+    )  # fmt: skip
+    seen = ScipyEvents(events, args, t_0, y0) if events is not None else None
+    slices: list[tuple[np.ndarray, np.ndarray]] = []
+    with bound.python:
+        try:
+            checked_value(bound.f(t_0, y0.copy()), y0.size, "fun")
+            run.start()
+            if seen is not None and seen.terminal:
+                run.steps_per_slice = run.one_step = 1
+            for rows, Q in run.advance():
+                if seen is not None:
+                    rows, Q = seen.look(rows, Q, slices, run)
+                slices.append((rows, Q))
+        except (NonsmoothError, KeyboardInterrupt) as exc:
+            if getattr(run, "pending", None) is not None:
+                slices.append(run.pending)
+            exc.partial = _assemble(run, slices, t_0, y0, t_eval, dense_output, seen)
+            raise
+        except Exception as exc:
+            if getattr(run, "pending", None) is not None:
+                slices.append(run.pending)
+            exc.partial = _assemble(run, slices, t_0, y0, t_eval, dense_output, seen)  # type: ignore[attr-defined]
+            raise
+    return _assemble(run, slices, t_0, y0, t_eval, dense_output, seen)
+
+
+def _checked_t_eval(t_eval, t_0, t_1):
+    if t_eval is None:
+        return None
+    t_eval = np.asarray(t_eval, dtype=float)
+    if t_eval.ndim != 1:
+        raise ValueError("`t_eval` must be 1-dimensional.")
+    if np.any(t_eval < min(t_0, t_1)) or np.any(t_eval > max(t_0, t_1)):
+        raise ValueError("Values in `t_eval` are not within `t_span`.")
+    step = np.diff(t_eval)
+    if (t_1 > t_0 and np.any(step <= 0)) or (t_1 < t_0 and np.any(step >= 0)):
+        raise ValueError("Values in `t_eval` are not properly sorted.")
+    return t_eval
+
+
+def _assemble(run, slices, t_0, y0, t_eval, dense_output, seen) -> IvpResult:
+    """The result from the slices of a run."""
+    n, m = run.bound.n, run.bound.m
+    first = np.concatenate([[t_0, 1.0], y0, _first_modes(run, slices, m)])[None]
+    rows = np.concatenate([first, *(rows for rows, _ in slices)]) if slices else first
+    Q = np.concatenate([Q for _, Q in slices]) if slices else np.zeros((0, 3 + run.method.n_dense, n))
+    t, flag, y, modes = rows[:, 0], rows[:, 1], rows[:, 2 : 2 + n], rows[:, 2 + n :].astype(np.int8)
+    ends = np.flatnonzero(flag[1:] == 0.0)  # row k+1 ends a piece that begins at row k
+    sol = None
+    if dense_output or t_eval is not None:
+        sol = PiecewiseSolution(t[ends], t[ends + 1], y[ends], Q[ends], t[-1], y[-1])
+    if t_eval is not None:
+        forward = t[-1] >= t[0]
+        reached = t_eval[t_eval <= t[-1]] if forward else t_eval[t_eval >= t[-1]]
+        y_out, t_out = sol(reached), reached
+        if reached.size == 0:
+            y_out = np.zeros((n, 0))
+        sign = 1.0 if forward else -1.0
+        at = np.searchsorted(sign * t, sign * reached, side="right") - 1
+        modes_out = modes[np.clip(at, 0, t.size - 1)].T
+    else:
+        t_out, y_out, modes_out = t.copy(), y.T.copy(), modes.T.copy()
+    status = run.status if run.status is not None else -1
+    run.events.sort(key=lambda event: event.t if run.t_bound >= run.t_0 else -event.t)
+    return IvpResult(
+        t=t_out, y=y_out, sol=sol if dense_output else None,
+        t_events=None if seen is None else seen.t_events(), y_events=None if seen is None else seen.y_events(),
+        status=status, message=run.message or "The run was interrupted.", success=status >= 0, events=run.events,
+        modes=modes_out, error=run.error, **run.counters(),
+    )  # fmt: skip
+
+
+def _first_modes(run, slices, m):
+    if slices and slices[0][0].size:
+        return slices[0][0][0, 2 + run.bound.n :]
+    return run.bound.p[:m]
