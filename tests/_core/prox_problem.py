@@ -26,7 +26,12 @@ class Prox:
         row = 0
         for l, (kind, dim, link, mu) in enumerate(laws):
             self.ints[:, l] = 0
-            self.ints[L.KIND, l], self.ints[L.ROW, l], self.ints[L.DIM, l], self.ints[L.LINK, l] = kind, row, dim, link
+            self.ints[L.KIND, l], self.ints[L.ROW, l], self.ints[L.DIM, l], self.ints[L.LINK, l] = (
+                kind,
+                row,
+                dim,
+                link,
+            )
             self.ints[L.LAW, l] = l
             self.reals[L.MU, l] = mu
             row += dim
@@ -34,13 +39,25 @@ class Prox:
         self.A = np.zeros((self.n + 1, self.n))
         self.xy = np.zeros((2, 4))
 
-    def solve(self, method="exact", tol=1e-10, max_iter=20_000, omega=1.0, strategy="local", newton=12, dt=1.0):
+    def solve(
+        self, method="exact", tol=1e-10, max_iter=20_000, omega=1.0, strategy="local", newton=12, dt=1.0
+    ):
         """Impulses; `iterations`, `residual`, `modes`, `xi` are left as attributes."""
         options = np.zeros(S.N_OPTIONS)
         options[S.O_METHOD], options[S.O_TOL], options[S.O_MAX_ITER] = METHODS[method], tol, max_iter
         options[S.O_OMEGA], options[S.O_STRATEGY], options[S.O_NEWTON] = omega, STRATEGIES[strategy], newton
         self.iterations, self.residual = S.solve_laws(
-            self.f_project, self.ints, self.reals, self.rows, self.G, self.A, self.xy, dt, len(self.laws), self.n, options
+            self.f_project,
+            self.ints,
+            self.reals,
+            self.rows,
+            self.G,
+            self.A,
+            self.xy,
+            dt,
+            len(self.laws),
+            self.n,
+            options,
         )
         self.modes, self.xi = self.ints[L.MODE].copy(), self.rows[L.XI].copy()
         return self.rows[L.P].copy()
