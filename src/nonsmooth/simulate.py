@@ -18,6 +18,7 @@ from nonsmooth.errors import (
     RangeError,
     ShapeError,
     StepLimitError,
+    ZenoWarning,
 )
 from nonsmooth.model.start import as_state, check_functions, check_mass, check_normals, consistent_start
 from nonsmooth.results.audit import audit_moreau
@@ -25,7 +26,7 @@ from nonsmooth.results.result import Result
 from nonsmooth.schemes.base import Plan
 from nonsmooth.schemes.driver import STREAMED, Driver
 from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
-from nonsmooth.schemes.incidents import event_table
+from nonsmooth.schemes.incidents import accumulation_points, event_table, merged
 from nonsmooth.schemes.moreau import Moreau
 
 #: Schemes by name. A value is a class of options; an instance of it is accepted as `method`, too.
@@ -217,6 +218,18 @@ def _finish(
     laws = model.laws
     passed = [end for _, end in plan.segments[:-1] if end <= run.t]
     events = event_table(raw, times, laws, passed)
+    zeno = accumulation_points(events, laws) if scheme.name == "extrapolated-moreau" else ()
+    if len(zeno):
+        events = merged(events, zeno)
+        if status == 0:
+            first = zeno[0]
+            warnings.warn(
+                f"the impacts of {first.name!r} accumulate at t = {first.t:.9g}"
+                + (f" (and {len(zeno) - 1} more such points)" if len(zeno) > 1 else "")
+                + "; the contact stays closed afterwards.",
+                ZenoWarning,
+                stacklevel=6,
+            )
     totals = run.totals()
     begin = {name: columns.pop(name) for name in ("q_B", "u_B") if name in columns}
     P_J = columns.pop("P_J")

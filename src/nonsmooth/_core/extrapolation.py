@@ -22,7 +22,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from nonsmooth._core.jit import f8_1, float64, i8_1, int64, kernel, typeof
+from nonsmooth._core.jit import f8_1, float64, i8_1, int64, kernel, noinline, typeof
 from nonsmooth._core.laws import KIND, E
 from nonsmooth._core.moreau import (
     I_ITER,
@@ -51,16 +51,19 @@ from nonsmooth._core.moreau import (
 SMOOTH, NOT_ACCURATE, DETECTED, RESOLVED, FAILED = range(5)
 
 # configuration: integers X_*, floats F_*
-X_MAX_ORDER, X_FIXED, X_LOCATE, X_EMOD, X_ACCEPT, X_BASE, X_REJECTED, X_EVENTS_AT_MIN = range(8)
-N_XINTS = 8
+X_MAX_ORDER, X_FIXED, X_LOCATE, X_EMOD, X_ACCEPT, X_BASE, X_REJECTED, X_LAW, X_ALARMS = range(9)
+N_XINTS = 9
 (
     F_DT_MIN, F_DT_MAX, F_RTOL, F_ATOL, F_T_NOINC, F_DT_NEXT, F_RIGHT, F_T_PHI, F_T_PHI_OLD, F_T_TRIED, F_T_END, F_GAP_TOL,
-    F_LAW,
-) = range(13)  # fmt: skip
-N_XFLOATS = 13
-# what the last main step tells
-N_STATUS, N_LAW, N_T_FAIL, N_ORDER, N_ERROR, N_LAST_H = range(6)
-N_NOTES = 6
+    F_DT_CROSS, F_DT_SMOOTH, F_T_ROOT, F_DT_GUESS, F_T_OLD, F_SHIFT,
+) = range(18)  # fmt: skip
+N_XFLOATS = 18
+# what the last main step tells; N_DT_BEST is the step size of least work (see `main_step`)
+N_STATUS, N_LAW, N_T_FAIL, N_ORDER, N_ERROR, N_LAST_H, N_DT_BEST = range(7)
+N_NOTES = 7
+
+# the next step is at most so much longer or shorter than the last, and aims at a somewhat smaller error than allowed
+GROWTH, SHRINK, SAFETY = 32.0, 0.1, 0.8
 
 Tableau = namedtuple("Tableau", "row q u P modes q_E u_E P_E modes_E scale e_0 substeps note")
 
@@ -92,22 +95,35 @@ def main_step(
 ):  # fmt: skip
     """One main step from (t, q, u) on the structure of `modes_0`; `order` > 0 fixes the order.
 
-    With `any_modes` the first substep sets the structure (start of a run, probes). The end is left in
+    With `any_modes` every structure is taken (start of a run, probes, output between steps). The end is left in
     ``x.q_E, x.u_E, x.P_E, x.modes_E``, the rest in ``x.note``. Returns one of the five flags.
+
+    Step size of least work (Hairer, Norsett, Wanner: Solving Ordinary Differential Equations I, sec. II.9): level i would
+    meet the tolerance with H_i = 0.8 dt err_i^(-1/i) at the price of A_i = n_1 + ... + n_i base steps; the level with the
+    smallest A_i / H_i wins, or the next one where the work still falls from level to level.
     """
+    noinline()
     n_q, n_u, n_rows, n_laws = size[S_NQ], size[S_NU], size[S_NR], size[S_NL]
     row, q_s, u_s, P_s, m_s, note = x.row, x.q, x.u, x.P, x.modes, x.note
     dt_min = xf[F_DT_MIN]
-    minimal = dt <= dt_min * (1.0 + 1e-9)
+    minimal = dt <= xf[F_DT_CROSS] * (1.0 + 1e-9)
     levels = order if order > 0 else xi[X_MAX_ORDER]
     if minimal:
         levels = 1
     note[N_LAW] = -1.0
     note[N_ERROR] = 0.0
+    note[N_DT_BEST] = 8.0 * dt
     flag = NOT_ACCURATE
+    effort = 0.0
+    work_before = 1e300
+    least = 1e300
+    error_before = 1e300
+    error_old = 1e300
     for i in range(levels):
         n_i = x.substeps[i]
         h = dt / n_i
+        effort += n_i
+        share = min(h / xf[F_DT_GUESS], 1.0) if xf[F_DT_GUESS] > 0.0 else 1.0
         # sec. 9.2: no substep below dt_min (the fixed-order mode of sec. 10.3 goes through with its order)
         if i > 0 and order == 0 and h < dt_min * (1.0 - 1e-9):
             break
@@ -116,13 +132,14 @@ def main_step(
         for k in range(n_u):
             u_s[k] = u[k]
         for k in range(n_rows):
-            P_s[k] = P_0[k]
+            P_s[k] = P_0[k] * share
             x.P_E[k] = 0.0
         for l in range(n_laws):
             m_s[l] = modes_0[l]
         if xi[X_EMOD]:
             for l in range(n_laws):
-                laws.reals[E, l] = x.e_0[l] ** (h / dt_min) if x.e_0[l] > 0.0 else 0.0
+                exponent = 1.0 if minimal else h / dt_min
+                laws.reals[E, l] = x.e_0[l] ** exponent if x.e_0[l] > 0.0 else 0.0
         for step in range(n_i):
             status = moreau_step(
                 f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w,
@@ -190,9 +207,29 @@ def main_step(
         note[N_LAST_H] = h
         if flag == RESOLVED:
             break
-        if (order == 0 and i > 0 and error <= 1.0) or (order > 0 and i == levels - 1):
+        if order > 0:
+            if i == levels - 1:
+                flag = SMOOTH
+            continue
+        if i == 0:
+            continue
+        best = dt * min(max(SAFETY * max(error, 1e-30) ** (-1.0 / (i + 1)), SHRINK), GROWTH)
+        work = effort / best
+        if work < least:
+            least = work
+            note[N_DT_BEST] = best
+            if i + 1 < levels and work < 0.9 * work_before and error <= 1.0:
+                note[N_DT_BEST] = min(best * (effort + x.substeps[i + 1]) / effort, GROWTH * dt)
+        if error <= 1.0:
             flag = SMOOTH
             break
+        # give up early where steady progress cannot reach the tolerance (over two levels: where the expansion of the error is
+        # even, every second level gains nothing)
+        if i > 2 and error * min(error / error_old, 1.0) ** (0.5 * (levels - 1 - i)) > 100.0:
+            break
+        work_before = work
+        error_old = error_before
+        error_before = error
     if xi[X_EMOD]:
         for l in range(n_laws):
             laws.reals[E, l] = x.e_0[l]

@@ -7,11 +7,21 @@ successor) and actual. A detected switching point throws away the actual and the
 below 3 dt_min become dt_min; no step grows before `t_noInc` is passed. Tables IV and VI with errata 1 (increase only when
 the accepted step begins *after* t_noInc) and 2 (cap at dt_max).
 
-*Location* (beyond the paper). The end of every main step is certified by a probe: one base step of length dt_min that must
-show the same structure. A certified step is accepted at once. Each law has a function that is positive in its mode and
-vanishes where the mode ends: the gap of an open contact, the force of a closed one, the slip speed of a sliding element,
-the distance of the force to the edge of its set for a sticking one. Its values at the last two certified instants give the
-next trial by a secant, bisection is the safeguard, and the switching point itself is crossed with a step of dt_min as before.
+*Location* (beyond the paper). The end of every main step is certified by a probe: one short base step that must show the
+same structure. A certified step is accepted at once. Each law has a function that is positive in its mode and vanishes
+where the mode ends: the gap of an open contact, the force of a closed one, the slip speed of a sliding element, the
+distance of the force to the edge of its set for a sticking one. For gaps the cubic through gap and gap rate at the last two
+instants gives the next trial, for the others a secant through their last two values; bisection is the safeguard.
+
+How a switching point is crossed depends on what ends:
+- An impact is crossed by one step of dt_min that begins theta dt_min before it. The midpoint rule is then wrong by
+  (1 + e) (theta - 1/2) v dt_min in position and (1 - theta - e theta) a dt_min in velocity (v speed, a acceleration); with
+  theta = (1 - e)/(2 (1 + e)) the two cancel in the instant at which a bouncing mass comes to rest, and a plastic impact
+  (e = 0) ends exactly on the contact.
+- A mode that ends because a *force* reaches the edge of its set does so without a jump: a step of length d makes an error of
+  order d^2, so it is crossed with d = 0.3 sqrt(dt_min dt), dt the last smooth step. A shorter one would be worse: the
+  force is read off as P/d, whose rounding grows as 1/d.
+- A search that ends without finding anything doubles the next crossing step, so that nothing is ground through.
 
 In both, a cubic through gap and gap rate at both ends of a step tells of contacts that closed and opened again inside it.
 """
@@ -22,18 +32,24 @@ import numpy as np
 
 from nonsmooth._core.extrapolation import (
     DETECTED,
+    F_DT_CROSS,
+    F_DT_GUESS,
     F_DT_MAX,
     F_DT_MIN,
     F_DT_NEXT,
+    F_DT_SMOOTH,
     F_GAP_TOL,
-    F_LAW,
     F_RIGHT,
+    F_SHIFT,
     F_T_END,
     F_T_NOINC,
+    F_T_OLD,
     F_T_PHI,
     F_T_PHI_OLD,
+    F_T_ROOT,
     F_T_TRIED,
     FAILED,
+    N_DT_BEST,
     N_ERROR,
     N_LAW,
     N_ORDER,
@@ -43,14 +59,15 @@ from nonsmooth._core.extrapolation import (
     RESOLVED,
     SMOOTH,
     TABLEAU_TYPE,
-    X_EVENTS_AT_MIN,
+    X_ALARMS,
     X_FIXED,
+    X_LAW,
     X_LOCATE,
     X_REJECTED,
     main_step,
 )
 from nonsmooth._core.jit import f8_1, f8_2, float64, i8_1, i8_2, int64, kernel, typeof, void
-from nonsmooth._core.laws import DIM, GAMMA_B, HALF_LINE, HI, KIND, LO, PLACE, ROW, P, radius
+from nonsmooth._core.laws import DIM, GAMMA_B, HALF_LINE, HI, KIND, LO, PLACE, ROW, E, P, radius
 from nonsmooth._core.moreau import (
     C_EVAL,
     C_EVENTS,
@@ -75,23 +92,26 @@ from nonsmooth._core.moreau import (
     T_GAP,
     T_GAP_T,
     WORK_TYPE,
+    bookkeeping,
     structure,
 )
+from nonsmooth._core.solve_laws import O_IMPLICIT
 
 INFINITY = 1e300
 
 # the three steps: end states, and scalars t_B, t_E, dt, order, error, probed
-ACCEPTED, PREVIOUS, ACTUAL = range(3)
+ACCEPTED, PREVIOUS, ACTUAL, OLD = range(4)
 K_T_B, K_T_E, K_DT, K_ORDER, K_ERROR = range(5)
 Steps = namedtuple("Steps", "q u P modes scalars gap rate phi")
 
 
 def make_steps(n_q, n_u, n_N, n_rows, n_laws):
-    """Storage of the three steps; `phi` (2, n_laws) keeps the law functions at the last two certified instants."""
+    """Storage of the three steps; `phi` (2, n_laws) keeps the law functions at the last two certified instants, row `OLD` of
+    `gap` and `rate` the gaps one step before the accepted one."""
     r, l = max(n_rows, 1), max(n_laws, 1)
     return Steps(
         q=np.zeros((3, n_q)), u=np.zeros((3, n_u)), P=np.zeros((3, r)), modes=np.zeros((3, l), dtype=np.int64),
-        scalars=np.zeros((3, 5)), gap=np.zeros((3, max(n_N, 1))), rate=np.zeros((3, max(n_N, 1))),
+        scalars=np.zeros((3, 5)), gap=np.zeros((4, max(n_N, 1))), rate=np.zeros((4, max(n_N, 1))),
         phi=np.zeros((2, l)),
     )  # fmt: skip
 
@@ -149,6 +169,51 @@ def law_functions(laws, size, h, w, phi):
 
 
 @kernel(
+    float64(STEPS_TYPE, int64, float64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
+def gap_root(s, l, h):
+    """Time from the end of the previous step until the open gap `l` closes; INFINITY if it does not seem to.
+
+    From the cubic through gap and rate now and `h` earlier (`h` <= 0: from gap and rate alone).
+    """
+    g, r = s.gap[PREVIOUS, l], s.rate[PREVIOUS, l]
+    if r >= 0.0:
+        return INFINITY
+    if g <= 0.0:
+        return 0.0
+    z = -g / r
+    if h <= 0.0 or z > 1e3 * h:
+        return z
+    c = (s.gap[OLD, l] - g + r * h) / (h * h)
+    d = (r - s.rate[OLD, l]) / h
+    a, b = (2.0 * c - d) / h, 3.0 * c - d  # g + r z + b z^2 + a z^3
+    if z > 2.0 * h:
+        a, b = 0.0, 0.5 * d  # far away: a parabola
+    square = r * r - 4.0 * b * g
+    if square < 0.0:
+        return INFINITY
+    z = 2.0 * g / (square**0.5 - r)
+    for _ in range(3):
+        slope = r + z * (2.0 * b + z * 3.0 * a)
+        if slope < 0.0:
+            z = min(max(z - (g + z * (r + z * (b + z * a))) / slope, 0.5 * z), 2.0 * z)
+    return z
+
+
+@kernel(float64(STEPS_TYPE, f8_1, int64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def secant_root(s, xf, l):
+    """Instant at which the function of law `l` vanishes, by a secant through its last two values; or -INFINITY.
+
+    Forces are those at the point of evaluation of the probe, which lies F_SHIFT after its begin.
+    """
+    old, new = s.phi[1, l], s.phi[0, l]
+    if xf[F_T_PHI_OLD] <= -INFINITY or not old > new or not new >= 0.0 or old >= INFINITY:
+        return -INFINITY
+    shift = xf[F_SHIFT] if s.modes[PREVIOUS, l] == 1 else 0.0
+    return xf[F_T_PHI] + shift + new * (xf[F_T_PHI] - xf[F_T_PHI_OLD]) / (old - new)
+
+
+@kernel(
     int64(
         *MODEL_TYPES, LAWS_TYPE, i8_1, f8_1, f8_1, WORK_TYPE, TABLEAU_TYPE, STEPS_TYPE, i8_1, f8_1, i8_1, f8_1, OUTPUT_TYPE,
         i8_2, f8_2, f8_1, f8_1, int64,
@@ -178,6 +243,7 @@ def run_extrapolated(
         flag = SMOOTH
         accepted = 0  # how many steps become final now: 1 the previous or the actual one, 2 both
         resolved = False
+        crossing = False  # the switching point lies in the next dt_min
         if not finished:
             # length of the actual step; a remainder shorter than a tenth of dt_min is swallowed
             dt = min(xf[F_DT_NEXT], dt_max)
@@ -187,14 +253,17 @@ def run_extrapolated(
             if dt >= left - 0.1 * dt_min:
                 dt = left
                 t_new = t_end
-            minimal = dt <= dt_min * (1.0 + 1e-9)
+            minimal = dt <= xf[F_DT_CROSS] * (1.0 + 1e-9)
+            xf[F_DT_GUESS] = s.scalars[PREVIOUS, K_DT]
             flag = main_step(
                 f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w, x, xi, xf, totals,
                 t, dt, s.q[PREVIOUS], s.u[PREVIOUS], s.P[PREVIOUS], s.modes[PREVIOUS], xi[X_FIXED], counters[C_FIRST], info,
             )  # fmt: skip
             if flag == FAILED:
                 return int(note[N_STATUS])
-            error, order, law = note[N_ERROR], note[N_ORDER], int(note[N_LAW])
+            error, order, law, best = note[N_ERROR], note[N_ORDER], int(note[N_LAW]), note[N_DT_BEST]
+            if flag == RESOLVED or counters[C_FIRST] != 0:
+                bookkeeping(laws, size, w, t, dt, s.u[PREVIOUS], info, totals)
 
             if flag == SMOOTH or flag == NOT_ACCURATE or flag == RESOLVED:
                 for k in range(n_q):
@@ -244,7 +313,9 @@ def run_extrapolated(
 
             if flag == NOT_ACCURATE and not minimal:
                 xi[X_REJECTED] += 1
-                xf[F_DT_NEXT] = 0.5 * dt if 0.5 * dt >= 3.0 * dt_min else dt_min
+                shorter = min(best, 0.7 * dt) if locate else 0.5 * dt
+                xf[F_DT_NEXT] = shorter if shorter >= 3.0 * dt_min else dt_min
+                xf[F_DT_CROSS] = dt_min
                 continue
 
             if flag == RESOLVED:
@@ -259,27 +330,53 @@ def run_extrapolated(
                 if not locate:
                     copy_step(s, ACCEPTED, PREVIOUS)
             elif locate:
-                # certify the end of the step by a probe
+                # certify the end of the step by a probe, the longer one if a force may reach its edge
                 certified = True
                 if not minimal and t_new < t_end:
-                    probe_flag = main_step(
-                        f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w, x, xi, xf,
-                        totals, t_new, dt_min, s.q[ACTUAL], s.u[ACTUAL], s.P[ACTUAL], s.modes[ACTUAL], 1, 1, info,
-                    )  # fmt: skip
-                    if probe_flag == FAILED:
-                        return int(note[N_STATUS])
+                    xf[F_DT_GUESS] = dt
+                    length = dt_min
                     for l in range(n_laws):
-                        kind = laws.ints[KIND, l]
-                        if structure(kind, x.modes_E[l]) != structure(kind, s.modes[PREVIOUS, l]):
+                        if s.modes[PREVIOUS, l] == 1:
+                            length = max(dt_min, 0.3 * (dt_min * max(xf[F_DT_SMOOTH], dt)) ** 0.5)
+                    for probe in range(2):
+                        probe_flag = main_step(
+                            f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w, x, xi,
+                            xf, totals, t_new, length, s.q[ACTUAL], s.u[ACTUAL], s.P[ACTUAL], s.modes[ACTUAL], 1, 1, info,
+                        )  # fmt: skip
+                        if probe_flag == FAILED:
+                            return int(note[N_STATUS])
+                        certified = True
+                        ahead = False  # a gap or slip speed about to vanish
+                        passed = False  # or gone through zero already
+                        for l in range(n_laws):
+                            kind = laws.ints[KIND, l]
+                            before = structure(kind, s.modes[PREVIOUS, l])
+                            if structure(kind, x.modes_E[l]) == before:
+                                continue
+                            if certified or (before != 1 and not ahead):
+                                law = l
                             certified = False
-                            law = l
+                            if kind == HALF_LINE and before == 0:
+                                ahead = True
+                                passed = passed or s.gap[ACTUAL, l] < 0.0
+                            elif before == 2 or before == -2:
+                                ahead = True
+                                if w.ints[PLACE, l] >= 0 and laws.ints[DIM, l] == 1:
+                                    gamma = w.rows[GAMMA_B, w.ints[ROW, w.ints[PLACE, l]]]
+                                    passed = passed or gamma * before > 0.0
+                        if certified or length == dt_min or not ahead:
                             break
+                        length = dt_min
                     if certified:
                         for l in range(n_laws):
                             s.phi[1, l] = s.phi[0, l]
                         xf[F_T_PHI_OLD] = xf[F_T_PHI]
                         xf[F_T_PHI] = t_new
-                        law_functions(laws, size, dt_min, w, s.phi[0])
+                        xf[F_SHIFT] = length if options[O_IMPLICIT] != 0.0 else 0.5 * length
+                        law_functions(laws, size, length, w, s.phi[0])
+                    elif ahead and not passed:
+                        crossing = True
+                        certified = True
                 if certified:
                     accepted = 1
                 else:
@@ -294,16 +391,22 @@ def run_extrapolated(
             for l in range(n_laws):
                 kind = laws.ints[KIND, l]
                 if structure(kind, s.modes[ACTUAL, l]) != structure(kind, s.modes[PREVIOUS, l]):
-                    e = counters[C_EVENTS]
-                    events[e, 0] = counters[C_TOTAL] + (
+                    i = counters[C_EVENTS]
+                    events[i, 0] = counters[C_TOTAL] + (
                         1 if not locate and s.scalars[PREVIOUS, K_T_E] > s.scalars[ACCEPTED, K_T_E] else 0
                     )
-                    events[e, 1] = l
-                    events[e, 2] = s.modes[PREVIOUS, l]
-                    events[e, 3] = s.modes[ACTUAL, l]
-                    event_times[e, 0] = t
-                    event_times[e, 1] = t_new
-                    counters[C_EVENTS] = e + 1
+                    events[i, 1] = l
+                    events[i, 2] = s.modes[PREVIOUS, l]
+                    events[i, 3] = s.modes[ACTUAL, l]
+                    # best single estimate: root of the law's function
+                    z = secant_root(s, xf, l)
+                    z = min(max(z - t, -dt), dt) if z > -INFINITY else 0.0
+                    if kind == HALF_LINE and structure(kind, s.modes[PREVIOUS, l]) == 0 and s.rate[PREVIOUS, l] < 0.0:
+                        z = min(max(-s.gap[PREVIOUS, l] / s.rate[PREVIOUS, l], -dt), dt)
+                    event_times[i, 0] = t
+                    event_times[i, 1] = t_new
+                    event_times[i, 2] = t + z
+                    counters[C_EVENTS] = i + 1
 
         # ---- output of the steps that became final
         first = counters[C_FIRST] != 0
@@ -372,22 +475,27 @@ def run_extrapolated(
 
         # ---- the three steps move on
         if flag != DETECTED:
+            for l in range(n_N):
+                s.gap[OLD, l] = s.gap[PREVIOUS, l]
+                s.rate[OLD, l] = s.rate[PREVIOUS, l]
+            xf[F_T_OLD] = t
+            copy_step(s, PREVIOUS, ACCEPTED)
+            copy_step(s, ACTUAL, PREVIOUS)
             if locate or resolved or first:
                 copy_step(s, ACTUAL, ACCEPTED)
-                copy_step(s, ACTUAL, PREVIOUS)
-            else:
-                copy_step(s, PREVIOUS, ACCEPTED)
-                copy_step(s, ACTUAL, PREVIOUS)
         counters[C_FIRST] = 0
 
         # ---- length of the next step
+        xf[F_DT_CROSS] = dt_min
         if resolved or first:
             xf[F_T_NOINC] = t_new
             xf[F_RIGHT] = INFINITY
             xf[F_T_PHI] = -INFINITY
             xf[F_T_PHI_OLD] = -INFINITY
             xf[F_T_TRIED] = -INFINITY
-            xi[X_EVENTS_AT_MIN] += 1
+            xf[F_T_ROOT] = -INFINITY
+            xf[F_T_OLD] = -INFINITY
+            xi[X_ALARMS] = 0
             xf[F_DT_NEXT] = min(max(2.0 * dt, 3.0 * dt_min), dt_max)
         elif not locate:
             if flag == DETECTED:
@@ -396,26 +504,58 @@ def run_extrapolated(
                 xf[F_DT_NEXT] = min(max(2.0 * dt, 3.0 * dt_min), dt_max)
             else:
                 xf[F_DT_NEXT] = dt
+        elif crossing:
+            xf[F_DT_NEXT] = dt_min
         else:
             t_a = s.scalars[ACCEPTED, K_T_E]
+            h_old = t_a - xf[F_T_OLD] if xf[F_T_OLD] > -INFINITY else 0.0
             if law >= 0:
-                xf[F_LAW] = law
-            if xf[F_RIGHT] < INFINITY and t_a < xf[F_RIGHT] + 2.0 * dt_min:
-                # search: one secant trial from each certified instant, bisection if it goes too far
+                xi[X_LAW] = law
+            search = xf[F_RIGHT] < INFINITY and t_a < xf[F_RIGHT] + 2.0 * dt_min
+            if flag != DETECTED and minimal:
+                xi[X_ALARMS] += 1
+            width = INFINITY
+            root = INFINITY
+            k = xi[X_LAW]
+            gap_type = True
+            if search:
                 width = max(xf[F_RIGHT] - t_a, dt_min)
+                gap_type = laws.ints[KIND, k] == HALF_LINE and structure(HALF_LINE, s.modes[PREVIOUS, k]) == 0
+                if xf[F_T_TRIED] != t_a:
+                    root = gap_root(s, k, h_old) if gap_type else secant_root(s, xf, k) - t_a
                 target = 0.5 * width
-                k = int(xf[F_LAW])
-                old, new = s.phi[1, k], s.phi[0, k]
-                usable = xf[F_T_PHI] == t_a and xf[F_T_PHI_OLD] > -INFINITY and old > new and new > 0.0
-                if usable and xf[F_T_TRIED] != t_a:
-                    secant = new * (t_a - xf[F_T_PHI_OLD]) / (old - new)
-                    target = min(secant - 0.2 * dt_min, 0.9 * width)
-                    xf[F_T_TRIED] = t_a
-                if not target >= 3.0 * dt_min:
-                    target = dt_min
-                xf[F_DT_NEXT] = target
             else:
                 xf[F_RIGHT] = INFINITY
-                growth = 8.0 if order <= 2.0 else 2.0
-                xf[F_DT_NEXT] = min(max(growth * dt, 3.0 * dt_min), dt_max)
+                if not minimal:
+                    xi[X_ALARMS] = 0
+                    xf[F_DT_SMOOTH] = dt
+                target = min(max(best, 3.0 * dt_min), dt_max)
+                # a gap that will close within the next step is approached at once
+                for l in range(n_N):
+                    if h_old > 0.0 and structure(HALF_LINE, s.modes[PREVIOUS, l]) == 0:
+                        z = gap_root(s, l, h_old)
+                        if z < 1.05 * target and z < root:
+                            root = z
+                            k = l
+            aimed = 0.0 <= root < INFINITY
+            if aimed:
+                change = abs(t_a + root - xf[F_T_ROOT]) if xf[F_T_ROOT] > -INFINITY else 0.4 * root
+                xf[F_T_ROOT] = t_a + root
+                xf[F_T_TRIED] = t_a
+                margin = 0.2 * dt_min
+                if gap_type:
+                    e = laws.reals[E, k]
+                    margin = max(0.49 * (1.0 - e) / (1.0 + e), 0.05) * dt_min
+                target = min(root - max(margin, 0.05 * change), 0.95 * width, dt_max)
+            # the step that crosses
+            cross = dt_min
+            if search and s.modes[PREVIOUS, k] == 1:
+                cross = max(dt_min, 0.3 * (dt_min * xf[F_DT_SMOOTH]) ** 0.5)
+            for _k in range(min(max(xi[X_ALARMS] - 4, 0), 40)):
+                cross = min(2.0 * cross, 0.1 * dt_max)
+            if target < 3.0 * cross:
+                if not (aimed and gap_type and dt_min <= target < 3.0 * dt_min and xi[X_ALARMS] < 4):
+                    target = cross
+                xf[F_DT_CROSS] = target
+            xf[F_DT_NEXT] = target
     return OK

@@ -214,8 +214,7 @@ class ExtrapolatedRun(CompiledRun):
         self.xf[ex.F_DT_MIN], self.xf[ex.F_DT_MAX] = self.dt_min, self.dt_max
         self.xf[ex.F_RTOL], self.xf[ex.F_ATOL] = scheme.rtol, scheme.atol
         self.xf[ex.F_DT_NEXT] = self.dt_min
-        self.xf[ex.F_RIGHT] = xr.INFINITY
-        self.xf[ex.F_T_PHI] = self.xf[ex.F_T_PHI_OLD] = self.xf[ex.F_T_TRIED] = -xr.INFINITY
+        self.xf[ex.F_DT_CROSS] = self.xf[ex.F_DT_SMOOTH] = self.dt_min
         self.xf[ex.F_T_NOINC] = t
         self.xf[ex.F_GAP_TOL] = 1e-12 * length
         self.s = xr.make_steps(model.n_q, model.n_u, laws.n_N, laws.n_rows, laws.n_laws)
@@ -223,7 +222,11 @@ class ExtrapolatedRun(CompiledRun):
         self.s.scalars[:, xr.K_T_E] = t
 
     def begin_segment(self, t_begin: float, t_end: float) -> None:
-        self.xf[self.ex.F_T_END] = t_end
+        ex = self.ex
+        self.xf[ex.F_T_END] = t_end
+        # what was learned about the approach to a switching point does not hold beyond a discontinuity in time
+        self.xf[ex.F_RIGHT] = self.xr.INFINITY
+        self.xf[[ex.F_T_PHI, ex.F_T_PHI_OLD, ex.F_T_TRIED, ex.F_T_ROOT, ex.F_T_OLD]] = -self.xr.INFINITY
         self.counters[core.C_STEP], self.counters[core.C_STEPS] = 0, 1
         self.counters[core.C_TAIL] = t_end == self.plan.segments[-1][1]
         self.t_end = t_end

@@ -1,7 +1,7 @@
 """Mode changes as a loop records them, turned into typed events.
 
 A unilateral contact is *closed* in constraint mode. One that closes in a step and is open in the next has closed and
-reopened at once: an impact. Friction that appears or disappears with its contact is no event of its own.
+reopened at once: an impact. Likewise friction that sticks for one step between opposite slips has reversed. Friction that appears or disappears with its contact is no event of its own.
 """
 
 from __future__ import annotations
@@ -40,23 +40,37 @@ def event_table(raw: np.ndarray, times: np.ndarray, laws, breakpoints=()) -> Eve
     kind[other & (before != 1) & (after != 1)] = kind_code("reversal")
     after = after.copy()
 
-    # closed for a single step only: close and open become one impact
-    for l in np.flatnonzero(laws.kind == codes.HALF_LINE):
+    # closed for a single step only: close and open become one impact; stuck for a single step between opposite slips: a
+    # reversal
+    for l in range(laws.n_laws):
         mine = np.flatnonzero(law == l)
-        close = mine[:-1][
-            (kind[mine[:-1]] == kind_code("close")) & (raw[mine[1:], 0] == raw[mine[:-1], 0] + 1)
-        ]
-        opened = mine[1:][
-            (kind[mine[:-1]] == kind_code("close")) & (raw[mine[1:], 0] == raw[mine[:-1], 0] + 1)
-        ]
-        kind[close] = kind_code("impact")
-        kind[opened] = 255
-        after[close] = raw[opened, 3]
+        first, second = mine[:-1], mine[1:]
+        adjacent = raw[second, 0] == raw[first, 0] + 1
+        if laws.kind[l] == codes.HALF_LINE:
+            pair = adjacent & (kind[first] == kind_code("close"))
+            merged = kind_code("impact")
+        else:
+            pair = adjacent & (kind[first] == kind_code("stick")) & (before[first] == -raw[second, 3])
+            merged = kind_code("reversal")
+        kind[first[pair]] = merged
+        kind[second[pair]] = 255
+        after[first[pair]] = raw[second[pair], 3]
 
     keep = kind != 255
     width = times[:, 1] - times[:, 0]
     bracket = np.vstack([times[:, 0] - width, times[:, 1]])
-    columns = [times[keep, 0], kind[keep], law[keep], before[keep], after[keep], bracket[0, keep], bracket[1, keep]]
+    instant = times[:, 0]
+    if times.shape[1] > 2:
+        instant = np.where(np.isnan(times[:, 2]), instant, times[:, 2])
+    columns = [
+        instant[keep],
+        kind[keep],
+        law[keep],
+        before[keep],
+        after[keep],
+        bracket[0, keep],
+        bracket[1, keep],
+    ]
     if len(breakpoints):
         instants = np.asarray(breakpoints, dtype=np.float64)
         none = np.zeros(instants.size, dtype=np.int64)
@@ -65,3 +79,62 @@ def event_table(raw: np.ndarray, times: np.ndarray, laws, breakpoints=()) -> Eve
         order = np.argsort(columns[0], kind="stable")
         columns = [column[order] for column in columns]
     return EventTable(*columns[:5], names=laws.name, bracket=np.vstack(columns[5:]))
+
+
+def accumulation_points(events: EventTable, laws) -> EventTable:
+    """Instants at which impacts of one contact accumulate, as events of kind "zeno".
+
+    Impacts whose intervals shrink by a constant factor r, followed by sustained contact, meet at
+    t* = t_k + d_k r / (1 - r), d_k the interval before t_k. Intervals not much longer than the step that crosses an impact
+    are distorted by it and are left out.
+
+    Parameters
+    ----------
+    events : EventTable
+        All events of a run.
+    laws : LawTable
+    """
+    found: list[tuple[float, int, float, float]] = []
+    width = events.bracket[1] - events.bracket[0]
+    for l in np.flatnonzero(laws.kind == codes.HALF_LINE):
+        mine = np.flatnonzero((events.law == l) & (events.kind != kind_code("zeno")))
+        for end in np.flatnonzero(events.kind[mine] == kind_code("close")):
+            begin = end
+            while begin > 0 and events.kind[mine[begin - 1]] == kind_code("impact"):
+                begin -= 1
+            t, w = events.t[mine[begin:end]], width[mine[begin:end]]
+            interval = np.diff(t)
+            usable = np.flatnonzero(interval > 30 * w[1:])
+            if usable.size < 3 or usable[-1] != usable.size - 1:
+                continue
+            ratio = interval[1 : usable.size] / interval[: usable.size - 1]
+            recent = ratio[-4:]
+            r = float(np.exp(np.mean(np.log(recent))))
+            if not r < 0.999 or np.ptp(recent) > 0.1 * r:
+                continue
+            last = usable.size - 1
+            rest = interval[last] * r / (1 - r)
+            t_star = float(t[last + 1] + rest)
+            t_close = float(events.t[mine[end]])
+            if abs(t_close - t_star) > 0.5 * rest:
+                continue
+            upper = float(max(events.bracket[1, mine[end]], t_star))
+            found.append((t_star, int(l), float(t[last + 1]), upper))
+    found.sort()
+    t_star, law, low, high = (np.array(column) for column in zip(*found)) if found else (np.zeros(0),) * 4
+    n = len(found)
+    kinds = np.full(n, kind_code("zeno"), dtype=np.int64)
+    return EventTable(
+        t_star, kinds, law, np.zeros(n), np.ones(n), names=laws.name, bracket=np.vstack([low, high])
+    )
+
+
+def merged(first: EventTable, second: EventTable) -> EventTable:
+    """Two tables in one, in order of time."""
+    order = np.argsort(np.concatenate([first.t, second.t]), kind="stable")
+
+    def column(name):
+        return np.concatenate([getattr(first, name), getattr(second, name)], axis=-1)[..., order]
+
+    names = ("t", "kind", "law", "before", "after")
+    return EventTable(*(column(name) for name in names), names=first.names, bracket=column("bracket"))

@@ -48,7 +48,7 @@ class CompiledRun:
         )
         n_events = 4096 + 2 * laws.n_laws
         self.events = np.zeros((n_events, 4), dtype=np.int64)
-        self.event_times = np.zeros((n_events, 2))
+        self.event_times = np.full((n_events, 3), np.nan)  # begin, end, best estimate if there is one
         self.info = np.zeros(core.N_INFO)
         self.rejected = 0
         self.t_end = t
