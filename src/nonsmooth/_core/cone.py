@@ -22,7 +22,7 @@ import math
 from nonsmooth._core.jit import kernel
 
 
-@kernel
+@kernel(error_model="numpy")
 def project_cone3(x0, x1, x2, mu):
     """Euclidean projection of one vector onto ``|x_T| <= mu x_N``."""
     length = math.sqrt(x1 * x1 + x2 * x2)
@@ -35,7 +35,7 @@ def project_cone3(x0, x1, x2, mu):
     return height, x1 * shrink, x2 * shrink
 
 
-@kernel
+@kernel(error_model="numpy")
 def project_cone2(x0, x1, mu):
     """The same in the plane."""
     if x0 >= 0.0 and abs(x1) <= mu * x0:
@@ -46,7 +46,7 @@ def project_cone2(x0, x1, mu):
     return height, math.copysign(mu * height, x1)
 
 
-@kernel
+@kernel(error_model="numpy")
 def solve_block3(a, k, b0, b1, b2):
     """``-A^-1 b`` for the 3x3 block ``a[k]`` (bilateral contact); zero where the block is singular."""
     c00 = a[k, 1, 1] * a[k, 2, 2] - a[k, 1, 2] * a[k, 2, 1]
@@ -69,7 +69,7 @@ def solve_block3(a, k, b0, b1, b2):
     )
 
 
-@kernel
+@kernel(error_model="numpy")
 def local3(a, k, b0, b1, b2, mu, alpha):
     """Solve one 3-D contact ``u = a[k] r + b`` exactly.
 
@@ -101,8 +101,9 @@ def local3(a, k, b0, b1, b2, mu, alpha):
     # stick
     det = s11 * s22 - s12 * s21
     if det > 1e-15 * size * size:
-        t1 = (s12 * c2 - s22 * c1) / det
-        t2 = (s21 * c1 - s11 * c2) / det
+        inv_det = 1.0 / det
+        t1 = (s12 * c2 - s22 * c1) * inv_det
+        t2 = (s21 * c1 - s11 * c2) * inv_det
         r0 = r_free - g1 * t1 - g2 * t2
         limit = mu * r0
         if r0 >= 0.0 and t1 * t1 + t2 * t2 <= limit * limit:
@@ -158,7 +159,7 @@ def local3(a, k, b0, b1, b2, mu, alpha):
     return r0, t1, t2, alpha, 0
 
 
-@kernel
+@kernel(error_model="numpy")
 def local2(a, k, b0, b1, mu):
     """Solve one 2-D contact ``u = a[k] r + b`` exactly; returns ``(r0, r1, status)``, status as in
     `local3`."""

@@ -12,8 +12,11 @@ import numpy as np
 from nonsmooth._core.cone import local2, local3, project_cone2, project_cone3, solve_block3
 from nonsmooth._core.jit import kernel
 
+ONE, TWO = np.uint64(1), np.uint64(2)
 
-@kernel
+
+# Divisions here have positive divisors, or their infinite result is tested for: no exception is needed.
+@kernel(error_model="numpy")
 def sweep3(indptr, indices, data, diagonal, q, mu, bilateral, rho, r, alpha, sweeps, stop):
     """3-D sweeps; `r`, shape (3n,), and the slip multipliers `alpha`, shape (n,), are modified in place.
 
@@ -24,49 +27,53 @@ def sweep3(indptr, indices, data, diagonal, q, mu, bilateral, rho, r, alpha, swe
     for sweep in range(sweeps):
         total = 0.0
         for i in range(n):
-            b0 = q[3 * i]
-            b1 = q[3 * i + 1]
-            b2 = q[3 * i + 2]
-            home = diagonal[i]
-            for k in range(indptr[i], indptr[i + 1]):
+            # unsigned places: the compiler then drops the test for negative indices
+            c = np.uint64(i)
+            row = np.uint64(3 * i)
+            home = np.uint64(diagonal[c])
+            friction = mu[c]
+            b0 = q[row]
+            b1 = q[row + ONE]
+            b2 = q[row + TWO]
+            for place in range(indptr[c], indptr[c + ONE]):
+                k = np.uint64(place)
                 if k == home:
                     continue
-                j = 3 * indices[k]
+                j = np.uint64(3 * indices[k])
                 x0 = r[j]
-                x1 = r[j + 1]
-                x2 = r[j + 2]
+                x1 = r[j + ONE]
+                x2 = r[j + TWO]
                 b0 += data[k, 0, 0] * x0 + data[k, 0, 1] * x1 + data[k, 0, 2] * x2
                 b1 += data[k, 1, 0] * x0 + data[k, 1, 1] * x1 + data[k, 1, 2] * x2
                 b2 += data[k, 2, 0] * x0 + data[k, 2, 1] * x1 + data[k, 2, 2] * x2
-            r0 = r[3 * i]
-            r1 = r[3 * i + 1]
-            r2 = r[3 * i + 2]
-            if bilateral[i]:
+            r0 = r[row]
+            r1 = r[row + ONE]
+            r2 = r[row + TWO]
+            if bilateral[c]:
                 n0, n1, n2 = solve_block3(data, home, b0, b1, b2)
             else:
-                n0, n1, n2, alpha[i], status = local3(data, home, b0, b1, b2, mu[i], alpha[i])
+                n0, n1, n2, alpha[c], status = local3(data, home, b0, b1, b2, friction, alpha[c])
                 if status != 0:
                     # no exact solution: one projection step of the natural map
                     u0 = b0 + data[home, 0, 0] * r0 + data[home, 0, 1] * r1 + data[home, 0, 2] * r2
                     u1 = b1 + data[home, 1, 0] * r0 + data[home, 1, 1] * r1 + data[home, 1, 2] * r2
                     u2 = b2 + data[home, 2, 0] * r0 + data[home, 2, 1] * r1 + data[home, 2, 2] * r2
-                    u0 += mu[i] * math.sqrt(u1 * u1 + u2 * u2)
-                    p = rho[i]
-                    n0, n1, n2 = project_cone3(r0 - p * u0, r1 - p * u1, r2 - p * u2, mu[i])
+                    u0 += friction * math.sqrt(u1 * u1 + u2 * u2)
+                    n0, n1, n2 = project_cone3(r0 - rho[c] * u0, r1 - rho[c] * u1, r2 - rho[c] * u2, friction)
             d0 = n0 - r0
             d1 = n1 - r1
             d2 = n2 - r2
-            total += (d0 * d0 + d1 * d1 + d2 * d2) / (rho[i] * rho[i])
-            r[3 * i] = n0
-            r[3 * i + 1] = n1
-            r[3 * i + 2] = n2
+            total += (d0 * d0 + d1 * d1 + d2 * d2) / (rho[c] * rho[c])
+            r[row] = n0
+            r[row + ONE] = n1
+            r[row + TWO] = n2
         change = math.sqrt(total)
         if change <= stop:
             return sweep + 1, change
     return sweeps, change
 
 
-@kernel
+@kernel(error_model="numpy")
 def sweep2(indptr, indices, data, diagonal, q, mu, bilateral, rho, r, sweeps, stop):
     """2-D sweeps; `r`, shape (2n,), is modified in place. Returns
     ``(sweeps done, change of the last sweep)``."""
@@ -109,7 +116,7 @@ def sweep2(indptr, indices, data, diagonal, q, mu, bilateral, rho, r, sweeps, st
     return sweeps, change
 
 
-@kernel
+@kernel(error_model="numpy")
 def sweep1(indptr, indices, data, diagonal, q, bilateral, rho, r, sweeps, stop):
     """Frictionless rows: projected Gauss-Seidel. Returns ``(sweeps done, change of the last sweep)``."""
     n = rho.size

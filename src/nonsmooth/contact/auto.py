@@ -16,8 +16,9 @@ import math
 import numpy as np
 
 from nonsmooth.contact.admm import admm
-from nonsmooth.contact.newton import newton
+from nonsmooth.contact.newton import DENSE_ROWS, newton
 from nonsmooth.contact.nsgs import nsgs
+from nonsmooth.contact.residual import project
 
 #: Sweeps of NSGS, per block in a row of W, that cost about as much as solving by Newton's method.
 SWEEPS_WORTH_NEWTON = 40
@@ -40,6 +41,9 @@ def auto(problem, r, run):
         work.stage("nsgs", nsgs, r, 5000, budget=SWEEPS_WORTH_NEWTON * fullness)
     if work.going():
         work.stage("newton", newton, work.r, 300, eps=1e-4)
+    if problem.q.size <= DENSE_ROWS:
+        _small(work)
+        return work.r, work.best, work.total
     for count in ROUNDS:
         if not work.going():
             break
@@ -47,6 +51,24 @@ def auto(problem, r, run):
         if work.going():
             work.stage("newton", newton, start, 3000)
     return work.r, work.best, work.total
+
+
+def _small(work):
+    """Newton's method from several starts: cheap where the matrix is small, and it is the start that
+    decides."""
+    problem = work.problem
+    if not work.going():
+        return
+    held = np.linalg.lstsq(problem.dense_W, -problem.q, rcond=1e-10)[0]
+    held = project(held.reshape(-1, problem.dim), problem.mu, problem.bilateral).ravel()
+    for eps in (1e-2, 1e-5):
+        for start in (held, np.zeros(problem.q.size), 0.5 * held):
+            if work.going():
+                work.stage("newton", newton, start, 100, eps=eps, patience=8)
+    if work.going():
+        start = work.stage("admm", admm, np.zeros(problem.q.size), 500)
+    if work.going():
+        work.stage("newton", newton, start, 200)
 
 
 class _Stages:

@@ -348,6 +348,10 @@ def _delassus(g: GlobalForm):
     exactly at zero."""
     n = g.w.size
     Ht = sp.csr_matrix(g.H.T)
+    inverse = _sparse_inverse(g.M) if g.G is None else None
+    if inverse is not None:
+        W = sp.csc_matrix(Ht @ (inverse @ sp.csc_matrix(g.H)))
+        return W if W.nnz < DENSE_SHARE * n * n else W.toarray()
     slices = []
     for start in range(0, n, 512):
         columns = g.H[:, start : start + 512]
@@ -355,3 +359,32 @@ def _delassus(g: GlobalForm):
     W = sp.hstack(slices, format="csc") if slices else sp.csc_matrix((n, n))
     W.eliminate_zeros()
     return W if W.nnz < DENSE_SHARE * n * n else W.toarray()
+
+
+def _sparse_inverse(M, largest=24):
+    """``M^-1`` as a sparse matrix where M falls into small independent blocks (bodies without joints), else
+    None."""
+    M = sp.csr_matrix(M)
+    count, label = sp.csgraph.connected_components(M, directed=False)
+    sizes = np.bincount(label, minlength=count)
+    if M.shape[0] == 0 or sizes.max() > largest:
+        return None
+    order = np.argsort(label, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    rows, columns, values = [], [], []
+    for size in np.unique(sizes):
+        members = order[starts[:-1][sizes == size][:, None] + np.arange(size)]  # one block per line
+        place = np.empty(M.shape[0], dtype=np.int64)
+        place[members] = np.arange(members.shape[0])[:, None]
+        inner = np.empty(M.shape[0], dtype=np.int64)
+        inner[members] = np.arange(size)
+        entries = M[members.ravel()].tocoo()
+        blocks = np.zeros((members.shape[0], size, size))
+        source = members.ravel()[entries.row]
+        np.add.at(blocks, (place[source], inner[source], inner[entries.col]), entries.data)
+        values.append(np.linalg.inv(blocks).ravel())
+        rows.append(np.repeat(members, size, axis=1).ravel())
+        columns.append(np.tile(members, (1, size)).ravel())
+    return sp.csr_matrix(
+        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=M.shape
+    )

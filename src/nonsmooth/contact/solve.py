@@ -175,6 +175,8 @@ def _directly(problem, tol):
         return None
     numbers, places, n, rows = packed
     out = np.empty(2 * rows + 3)
+    # large mu amplifies rounding: keep a distance that a recomputation cannot bridge
+    tol = 0.9 * tol
     count = solve_direct(numbers, places, problem.dim, n, tol, DIRECT_SWEEPS, DIRECT_PATIENCE, out)
     scaled, unit, cone = out[2 * rows :].tolist()
     r = out[:rows]
