@@ -184,6 +184,10 @@ def local2(a, k, b0, b1, mu):
     # slip against the free tangential velocity
     sign = -math.copysign(1.0, c)
     den = a00 + sign * mu * a[k, 0, 1]
+    if not den > 0.0 and s <= 1e-14 * a[k, 1, 1] and abs(c) <= 1e-12 * abs(b1):
+        # a singular block at rest on both sides: the other edge of the cone holds it
+        sign = -sign
+        den = a00 + sign * mu * a[k, 0, 1]
     if not den > 0.0:
         return 0.0, 0.0, 1
     r0 = -b0 / den
