@@ -350,6 +350,26 @@ def test_memory_and_allocations_of_a_million_steps(allocations):
     assert resident() - before <= 5.0 + 2.5 * stored / 2**20
 
 
+def test_memory_of_a_streamed_run_is_bounded(tmp_path, monkeypatch):
+    """1e6 steps, every 10th to a file: resident memory from the first full buffer (1.6e5 steps) to the last."""
+    from nonsmooth.schemes.driver import Driver
+
+    seen, flush = [], Driver._flush
+
+    def watched(self):
+        flush(self)
+        seen.append((self.run.steps, resident()))
+
+    monkeypatch.setattr(Driver, "_flush", watched)
+    ball = ns.problems.falling_ball()
+    result = ns.simulate(
+        ball.system, (0.0, 1000.0), ball.q0, ball.u0, dt=1e-3, every=10, output=tmp_path / "run", audit=False
+    )
+    assert result.t.size == 100_001 and result.nsteps == 1_000_000
+    assert len(seen) >= 5 and seen[0][0] < 2e5 and seen[-1][0] > 9e5
+    assert seen[-1][1] - seen[0][1] <= 5.0
+
+
 def pendulum_gap(t, q, p, out):
     out[0] = np.cos(q[0]) + p.c * np.sin(t) - q[1]
 

@@ -162,13 +162,13 @@ PUSHED = {"M": [[2.0, 0.3], [0.3, 1.0]], "a": 2.0, "w": 3.0}
 
 def test_square_set_equals_two_friction_elements():
     one = MechanicalSystem(
-        two_masses, push, elements=SetValuedElement(x_and_y, ConvexSet(square)), params=PUSHED
+        two_masses, push, elements=SetValuedElement(x_and_y, ConvexSet(square)), params=PUSHED | {"a": 0.8}
     )
     two = MechanicalSystem(
         two_masses,
         push,
         friction=[FrictionElement(x_only, 0.5, name="x"), FrictionElement(y_only, 0.5, name="y")],
-        params=PUSHED,
+        params=PUSHED | {"a": 0.8},
     )
     a, b = (ns.simulate(s, (0.0, 5.0), [0.1, 0], [0.5, -0.5], dt=2e-3) for s in (one, two))
     assert a.audit.max_residual <= 1e-10
