@@ -307,9 +307,9 @@ def _form(function: Callable, name: str, base: int):
         raise InputError(
             f"{name} takes {len(positional)} arguments; it is called as {roles}), {roles}, p) or with a trailing `out`."
         )
-    names = tuple(parameter.name for parameter in positional)
+    names: tuple[str, ...] | None = tuple(parameter.name for parameter in positional)
     code = getattr(function, "__code__", None)
-    if code is None or not set(names) <= set(code.co_varnames[: code.co_argcount]):
+    if code is None or not set(names or ()) <= set(code.co_varnames[: code.co_argcount]):
         names = None  # a wrapper: its own code does not show what the wrapped function reads
     if extra == 0:
         return False, False, names

@@ -48,7 +48,7 @@ class Parameters:
             arrays.append(array)
         self.shapes = tuple(array.shape for array in arrays)
         self.flat = np.concatenate([array.ravel() for array in arrays]) if arrays else np.zeros(0)
-        self.record_class = namedtuple("Parameters", self.names)
+        self.record_class: Any = namedtuple("Parameters", self.names)  # type: ignore[misc]
         self._unpack = None
 
     @property
@@ -61,7 +61,8 @@ class Parameters:
     def record(self, flat: np.ndarray | None = None):
         """The named tuple seen by user functions called from Python."""
         flat = self.flat if flat is None else flat
-        fields, offset = [], 0
+        fields: list[Any] = []
+        offset = 0
         for shape in self.shapes:
             size = int(np.prod(shape, dtype=int))
             piece = flat[offset : offset + size]

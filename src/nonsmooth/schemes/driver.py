@@ -235,9 +235,8 @@ class Driver:
         try:
             self._collect()
             status = -2 if interrupted else -1
-            exc.partial = self._result(
-                status, f"stopped at t = {self.run.t:.9g}: {type(exc).__name__}: {exc}"
-            )  # type: ignore
+            message = f"stopped at t = {self.run.t:.9g}: {type(exc).__name__}: {exc}"
+            exc.partial = self._result(status, message)  # type: ignore[attr-defined]
         except Exception as second:  # e.g. the disk is full: keep the first error
             exc.add_note(f"the partial result could not be kept: {type(second).__name__}: {second}")
 
