@@ -46,7 +46,8 @@ class Prox:
         options = np.zeros(S.N_OPTIONS)
         options[S.O_METHOD], options[S.O_TOL], options[S.O_MAX_ITER] = METHODS[method], tol, max_iter
         options[S.O_OMEGA], options[S.O_STRATEGY], options[S.O_NEWTON] = omega, STRATEGIES[strategy], newton
-        self.iterations, self.residual = S.solve_laws(
+        counts = np.zeros(1)
+        self.residual = S.solve_laws(
             self.f_project,
             self.ints,
             self.reals,
@@ -58,7 +59,9 @@ class Prox:
             len(self.laws),
             self.n,
             options,
+            counts,
         )
+        self.iterations = counts[0]
         self.modes, self.xi = self.ints[L.MODE].copy(), self.rows[L.XI].copy()
         return self.rows[L.P].copy()
 

@@ -90,7 +90,7 @@ TABLEAU_TYPE = typeof(make_tableau(1, 1, 1, 1, 1, [1]))
     references=False,
 )  # fmt: skip
 def main_step(
-    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project,
+    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve,
     laws, size, options, p, w, x, xi, xf, totals, t, dt, q, u, P_0, modes_0, order, any_modes, info,
 ):  # fmt: skip
     """One main step from (t, q, u) on the structure of `modes_0`; `order` > 0 fixes the order.
@@ -142,7 +142,7 @@ def main_step(
                 laws.reals[E, l] = x.e_0[l] ** exponent if x.e_0[l] > 0.0 else 0.0
         for step in range(n_i):
             status = moreau_step(
-                f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w,
+                f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve, laws, size, options, p, w,
                 t + step * h, h, q_s, u_s, P_s, m_s, info,
             )  # fmt: skip
             xi[X_BASE] += 1
@@ -223,8 +223,8 @@ def main_step(
         if error <= 1.0:
             flag = SMOOTH
             break
-        # give up early where steady progress cannot reach the tolerance (over two levels: where the expansion of the error is
-        # even, every second level gains nothing)
+        # give up early where steady progress cannot reach the tolerance (seen over two levels: where the expansion of the
+        # error is even, every second level gains nothing)
         if i > 2 and error * min(error / error_old, 1.0) ** (0.5 * (levels - 1 - i)) > 100.0:
             break
         work_before = work

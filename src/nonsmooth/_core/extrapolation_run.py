@@ -168,9 +168,7 @@ def law_functions(laws, size, h, w, phi):
         phi[l] = value
 
 
-@kernel(
-    float64(STEPS_TYPE, int64, float64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
+@kernel(float64(STEPS_TYPE, int64, float64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def gap_root(s, l, h):
     """Time from the end of the previous step until the open gap `l` closes; INFINITY if it does not seem to.
 
@@ -221,7 +219,7 @@ def secant_root(s, xf, l):
     references=False,
 )  # fmt: skip
 def run_extrapolated(
-    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project,
+    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve,
     laws, size, options, p, w, x, s, xi, xf, counters, totals, out, events, event_times, t_eval, info, budget,
 ):  # fmt: skip
     """Up to `budget` main steps towards the end of the segment; returns the status of the base scheme (0 if all is well)."""
@@ -256,7 +254,7 @@ def run_extrapolated(
             minimal = dt <= xf[F_DT_CROSS] * (1.0 + 1e-9)
             xf[F_DT_GUESS] = s.scalars[PREVIOUS, K_DT]
             flag = main_step(
-                f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w, x, xi, xf, totals,
+                f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve, laws, size, options, p, w, x, xi, xf, totals,
                 t, dt, s.q[PREVIOUS], s.u[PREVIOUS], s.P[PREVIOUS], s.modes[PREVIOUS], xi[X_FIXED], counters[C_FIRST], info,
             )  # fmt: skip
             if flag == FAILED:
@@ -338,9 +336,9 @@ def run_extrapolated(
                     for l in range(n_laws):
                         if s.modes[PREVIOUS, l] == 1:
                             length = max(dt_min, 0.3 * (dt_min * max(xf[F_DT_SMOOTH], dt)) ** 0.5)
-                    for probe in range(2):
+                    for _probe in range(2):
                         probe_flag = main_step(
-                            f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w, x, xi,
+                            f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve, laws, size, options, p, w, x, xi,
                             xf, totals, t_new, length, s.q[ACTUAL], s.u[ACTUAL], s.P[ACTUAL], s.modes[ACTUAL], 1, 1, info,
                         )  # fmt: skip
                         if probe_flag == FAILED:
@@ -401,7 +399,11 @@ def run_extrapolated(
                     # best single estimate: root of the law's function
                     z = secant_root(s, xf, l)
                     z = min(max(z - t, -dt), dt) if z > -INFINITY else 0.0
-                    if kind == HALF_LINE and structure(kind, s.modes[PREVIOUS, l]) == 0 and s.rate[PREVIOUS, l] < 0.0:
+                    if (
+                        kind == HALF_LINE
+                        and structure(kind, s.modes[PREVIOUS, l]) == 0
+                        and s.rate[PREVIOUS, l] < 0.0
+                    ):
                         z = min(max(-s.gap[PREVIOUS, l] / s.rate[PREVIOUS, l], -dt), dt)
                     event_times[i, 0] = t
                     event_times[i, 1] = t_new
@@ -447,7 +449,7 @@ def run_extrapolated(
                     if dense:
                         # the same extrapolation again, up to the instant asked for: it does not disturb the run
                         flag_out = main_step(
-                            f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w, x, xi,
+                            f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve, laws, size, options, p, w, x, xi,
                             xf, totals, t_B, t_out - t_B, s.q[begin], s.u[begin], s.P[begin], s.modes[end],
                             int(s.scalars[end, K_ORDER]), 1, info,
                         )  # fmt: skip

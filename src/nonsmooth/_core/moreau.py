@@ -62,7 +62,7 @@ from nonsmooth._core.laws import (
     P,
 )
 from nonsmooth._core.linalg import cholesky, solve_lower, solve_lower_transposed
-from nonsmooth._core.solve_laws import O_IMPLICIT, O_STAY, O_TOL, solve_laws
+from nonsmooth._core.solve_laws import O_IMPLICIT, O_STAY, O_TOL, SOLVE_FT
 
 MAX_SWEEPS = 30
 
@@ -130,12 +130,22 @@ WORK_TYPE = typeof(make_work(1, 1, 1, 1, 1))
 LAWS_TYPE = typeof(Laws(np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1))))
 OUTPUT_TYPE = typeof(make_output(1, 1, 1, 1, 1, True))
 STATE_TYPE = typeof(State(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64)))
-MODEL_TYPES = (MATRIX_FT, VECTOR_FT, VECTOR_FT, MATRIX_FT, VECTOR_FT, VECTOR_FT, MATRIX_FT, PROJECT_FT)
+MODEL_TYPES = (
+    MATRIX_FT,
+    VECTOR_FT,
+    VECTOR_FT,
+    MATRIX_FT,
+    VECTOR_FT,
+    VECTOR_FT,
+    MATRIX_FT,
+    PROJECT_FT,
+    SOLVE_FT,
+)
 
 
 @kernel(inline="always")
 def moreau_step(
-    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project,
+    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve,
     laws, size, options, p, w, t, dt, q, u, P_0, modes_0, info,
 ):  # fmt: skip
     """One step of length `dt` from (t, q, u); the guess for impulses and modes is `P_0, modes_0`. Returns a status.
@@ -151,7 +161,7 @@ def moreau_step(
     const_G = const_M and const_W
     M, L, B, WT, Y, G, G_all = w.M, w.L, w.B, w.WT, w.Y, w.G, w.G_all
     ints, rows, reals, coords, speeds, zeta = w.ints, w.rows, w.reals, w.coords, w.speeds, w.zeta
-    gaps, bounds, P_new, modes_new = w.g, w.bounds, w.P_new, w.modes_new
+    gaps, bounds, P_new, modes_new, counts = w.g, w.bounds, w.P_new, w.modes_new, w.xy[0]
     law_ints, law_reals = laws.ints, laws.reals
     q_M, q_new = coords[Q_M], coords[Q_NEW]
     h, du, u_free, u_new, u_e = speeds[H], speeds[DU], speeds[U_FREE], speeds[U_NEW], speeds[U_EVAL]
@@ -295,11 +305,9 @@ def moreau_step(
                 rows[XI, 0] = 0.0 if rows[C, 0] < 0.0 else rows[C, 0]
                 ints[MODE, 0] = 1 if rows[C, 0] < 0.0 else -2
             else:
-                iterations, res = solve_laws(
-                    f_project, ints, reals, rows, G, w.A, w.xy, dt, n_active, n, options
-                )
+                res = f_solve(f_project, ints, reals, rows, G, w.A, w.xy, dt, n_active, n, options, counts)
                 info[I_RES] = res
-                info[I_ITER] = iterations
+                info[I_ITER] = counts[0]
                 if not res <= options[O_TOL]:
                     status = UNCONVERGED
 
@@ -425,7 +433,9 @@ def bookkeeping(laws, size, w, t, dt, u, info, totals):
 
 
 # positions in the int64 array of counters of a run
-(C_STEP, C_STEPS, C_OUT, C_EVENTS, C_EVERY, C_EVAL, C_TOTAL, C_ACCEPT, C_FIRST, C_BEGIN, C_TAIL, C_NEXT) = range(12)
+(C_STEP, C_STEPS, C_OUT, C_EVENTS, C_EVERY, C_EVAL, C_TOTAL, C_ACCEPT, C_FIRST, C_BEGIN, C_TAIL, C_NEXT) = (
+    range(12)
+)
 N_COUNTERS = 12
 
 

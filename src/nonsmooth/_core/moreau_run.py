@@ -43,7 +43,7 @@ from nonsmooth._core.moreau import (
         f8_1, f8_1, int64,
     ), references=False)  # fmt: skip
 def run_moreau(
-    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project,
+    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve,
     laws, size, options, p, w, state, clock, counters, totals, out, events, event_times, t_eval, info, budget,
 ):  # fmt: skip
     """Take up to `budget` steps of the segment described by `clock` and `counters`; returns the status of the last one.
@@ -69,7 +69,7 @@ def run_moreau(
         t_new = t_end if last else t_0 + (step + 1) * dt_main
 
         status = moreau_step(
-            f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, laws, size, options, p, w, t, dt,
+            f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve, laws, size, options, p, w, t, dt,
             state.q, state.u, state.P, state.modes, info,
         )  # fmt: skip
         if status != OK:

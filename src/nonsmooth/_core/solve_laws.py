@@ -5,7 +5,7 @@ where they are few; then projected Gauss-Seidel in rounds, each followed by Newt
 two relaxation methods are kept pure, as in the paper.
 """
 
-from nonsmooth._core.jit import PROJECT_FT, f8_1, f8_2, float64, i8_2, int64, kernel, types
+from nonsmooth._core.jit import PROJECT_FT, f8_1, f8_2, float64, function_type, i8_2, int64, kernel
 from nonsmooth._core.laws import P, r_factors
 from nonsmooth._core.modes_newton import by_modes
 from nonsmooth._core.psor import relax
@@ -20,14 +20,16 @@ O_METHOD, O_TOL, O_MAX_ITER, O_OMEGA, O_STRATEGY, O_NEWTON, O_STAY, O_IMPLICIT =
 N_OPTIONS = 8
 
 
-@kernel(
-    types.UniTuple(float64, 2)(PROJECT_FT, i8_2, f8_2, f8_2, f8_2, f8_2, f8_2, float64, int64, int64, f8_1),
-    references=False,
-)
-def solve_laws(f_project, ints, reals, rows, G, A, xy, dt, n_laws, n, options):
+SOLVE = float64(PROJECT_FT, i8_2, f8_2, f8_2, f8_2, f8_2, f8_2, float64, int64, int64, f8_1, f8_1)
+# Loops take the solver as a first-class function: linked in, its code would be compiled again with every loop.
+SOLVE_FT = function_type(SOLVE)
+
+
+@kernel(SOLVE, references=False)
+def solve_laws(f_project, ints, reals, rows, G, A, xy, dt, n_laws, n, options, counts):
     """Solve for the impulses; the arrays hold the guess (impulses, modes) and become the solution.
 
-    Returns (iterations, residual). The spare last row of `A` keeps the relaxed impulses while Newton is tried.
+    Returns the residual; ``counts[0]`` is the number of iterations. The spare last row of `A` keeps the relaxed impulses while Newton is tried.
     """
     method = int(options[O_METHOD])
     tol = options[O_TOL]
@@ -59,7 +61,8 @@ def solve_laws(f_project, ints, reals, rows, G, A, xy, dt, n_laws, n, options):
                 )
                 iterations += solves
                 if exact <= tol and exact <= best:
-                    return iterations, exact
+                    counts[0] = iterations
+                    return exact
             if attempt > 0:
                 for i in range(n):
                     rows[P, i] = A[n, i]
@@ -72,7 +75,8 @@ def solve_laws(f_project, ints, reals, rows, G, A, xy, dt, n_laws, n, options):
         sweeps += int(done)
         iterations += done
         if (res <= tol and polished) or budget <= 0 or method != AUTO or not res < 1e290:
-            return iterations, res
+            counts[0] = iterations
+            return res
         polished = res <= tol  # the modes are known now: one more Newton makes them exact
         for i in range(n):
             A[n, i] = rows[P, i]

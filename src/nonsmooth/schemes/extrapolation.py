@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ class ExtrapolatedMoreau:
             numbers = SEQUENCES[self.substeps]
         else:
             numbers = [int(n) for n in self.substeps]
-            if not numbers or numbers[0] != 1 or any(b <= a for a, b in zip(numbers, numbers[1:])):
+            if not numbers or numbers[0] != 1 or any(b <= a for a, b in pairwise(numbers)):
                 raise InputError(
                     f"`substeps` is {self.substeps!r}: an increasing sequence that starts with 1 is wanted."
                 )
@@ -145,8 +146,8 @@ class ExtrapolatedMoreau:
         )
         if dt_min < resolution / 16:
             raise RangeError(
-                f"`dt_min` = {dt_min:g} is below the resolution of time at t = {t + span:g} ({resolution / 16:.2g}): use a larger "
-                "dt_min or shift the time axis."
+                f"`dt_min` = {dt_min:g} is below the resolution of time at t = {t + span:g} ({resolution / 16:.2g}): use "
+                "a larger dt_min or shift the time axis."
             )
         if dt_min >= dt_max:
             raise RangeError(f"`dt_min` = {dt_min:g} must be smaller than `dt_max` = {dt_max:g}.")

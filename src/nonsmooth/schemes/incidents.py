@@ -1,7 +1,8 @@
 """Mode changes as a loop records them, turned into typed events.
 
 A unilateral contact is *closed* in constraint mode. One that closes in a step and is open in the next has closed and
-reopened at once: an impact. Likewise friction that sticks for one step between opposite slips has reversed. Friction that appears or disappears with its contact is no event of its own.
+reopened at once: an impact. Likewise friction that sticks during a single located crossing between opposite slips has
+reversed. Friction that appears or disappears with its contact is no event of its own.
 """
 
 from __future__ import annotations
@@ -40,28 +41,28 @@ def event_table(raw: np.ndarray, times: np.ndarray, laws, breakpoints=()) -> Eve
     kind[other & (before != 1) & (after != 1)] = kind_code("reversal")
     after = after.copy()
 
-    # closed for a single step only: close and open become one impact; stuck for a single step between opposite slips: a
-    # reversal
+    located = ~np.isnan(times[:, 2]) if times.shape[1] > 2 else np.zeros(n, dtype=bool)
+    # closed for a single step only: close and open become one impact; stuck for a single crossing step between opposite
+    # slips: a reversal
     for l in range(laws.n_laws):
         mine = np.flatnonzero(law == l)
         first, second = mine[:-1], mine[1:]
         adjacent = raw[second, 0] == raw[first, 0] + 1
         if laws.kind[l] == codes.HALF_LINE:
             pair = adjacent & (kind[first] == kind_code("close"))
-            merged = kind_code("impact")
+            joined = kind_code("impact")
         else:
             pair = adjacent & (kind[first] == kind_code("stick")) & (before[first] == -raw[second, 3])
-            merged = kind_code("reversal")
-        kind[first[pair]] = merged
+            pair &= located[first]
+            joined = kind_code("reversal")
+        kind[first[pair]] = joined
         kind[second[pair]] = 255
         after[first[pair]] = raw[second[pair], 3]
 
     keep = kind != 255
     width = times[:, 1] - times[:, 0]
     bracket = np.vstack([times[:, 0] - width, times[:, 1]])
-    instant = times[:, 0]
-    if times.shape[1] > 2:
-        instant = np.where(np.isnan(times[:, 2]), instant, times[:, 2])
+    instant = np.where(located, times[:, -1], times[:, 0])
     columns = [
         instant[keep],
         kind[keep],

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core import moreau as core
+from nonsmooth._core.solve_laws import solve_laws
 from nonsmooth.schemes.base import Plan
 
 
@@ -27,7 +28,7 @@ class CompiledRun:
     def __init__(self, model, options: np.ndarray, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
         laws = model.laws
         self.model, self.plan = model, plan
-        self.functions = tuple(model.core)
+        self.functions = (*model.core, solve_laws)
         self.size = model.sizes()
         self.laws = laws.core()
         self.options = options
