@@ -18,6 +18,12 @@ from nonsmooth.problems.base import Problem
 runner = CliRunner()
 
 
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path, monkeypatch):
+    """Whatever a command writes stays out of the working tree."""
+    monkeypatch.chdir(tmp_path)
+
+
 def call(*args):
     return runner.invoke(cli.app, [str(a) for a in args])
 

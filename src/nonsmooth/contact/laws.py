@@ -91,7 +91,6 @@ class LawTableBuilder:
         return row
 
     def build(self, n_N: int, n_J: int) -> LawTable:
-        columns = list(zip(*self.entries)) if self.entries else [[]] * 6
-        integers = [np.array(c, dtype=np.int64) for c in columns[:4]]
-        reals = [np.array(c, dtype=np.float64) for c in columns[4:]]
-        return LawTable(*integers, *reals, name=self.names, n_N=n_N, n_J=n_J)
+        kind, row, dim, link = (np.array([e[k] for e in self.entries], dtype=np.int64) for k in range(4))
+        mu, e = (np.array([entry[k] for entry in self.entries], dtype=np.float64) for k in (4, 5))
+        return LawTable(kind, row, dim, link, mu, e, name=self.names, n_N=n_N, n_J=n_J)
