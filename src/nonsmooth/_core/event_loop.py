@@ -58,7 +58,7 @@ EV_SWITCH, EV_TOUCH, EV_JUMP, EV_START = 0, 1, 2, 3
 
 # Columns of Switches.ints and Switches.reals (one row for each switch).
 KIND, DIRECTION, HAS_RESET, TERMINAL, HITS, TRIGGERED, SAME_INSTANT, MUTED = range(8)
-TOL, T_LAST, GAP_1, GAP_2, GAP_3, RATE_BEFORE, SCALE, PEAK = range(8)
+TOL, T_LAST, GAP_1, GAP_2, GAP_3, RATE_BEFORE, SCALE, PEAK, H_MINUS, H_PLUS = range(10)
 # Rows of Switches.G.
 G_START, G_END, G_OUT, G_RATE_0, G_RATE_1, G_MARGIN, G_EST, G_TMP, G_NODES = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # Options.
@@ -68,7 +68,7 @@ C_EVENTS, C_ITER, C_CASE_1, C_CASE_2, C_CASE_3, C_EVENT_REJECTED, C_TOUCH, C_CHA
 
 
 class Switches(NamedTuple):
-    """Switching functions: ``ints`` and ``reals`` (m, 8), values ``G`` (8 + 9, m), work space, options, counters."""
+    """Switching functions: ``ints`` (m, 8), ``reals`` (m, 10), values ``G`` (8 + 9, m), work space, options, counters."""
 
     ints: np.ndarray
     reals: np.ndarray
@@ -685,6 +685,10 @@ def event_run(entry, method, t, y, t_bound, p, mode_at, work, control, sw, out, 
             else:
                 for k in range(n):
                     y[k] = F[Y_NEW, k]
+            for j in range(m):
+                for k in range(N + 1):
+                    if NODES[k] * abs(h) <= abs(x):
+                        sw.reals[j, PEAK] = max(sw.reals[j, PEAK], abs(G[G_NODES + k, j]))
             g(t, y, p, G[G_OUT])
             code = act(f, g, reset, t, y, p, mode_at, work, sw, out, i, status, iterations, abs(h))
             if code != 0:
@@ -694,8 +698,17 @@ def event_run(entry, method, t, y, t_bound, p, mode_at, work, control, sw, out, 
             for j in range(m):
                 if sw.ints[j, TRIGGERED] > 0 and sw.ints[j, KIND] == BILATERAL:
                     sw.reals[j, RATE_BEFORE] = rate_along(g, j, t, y, F[K_0], p, h, sw.state[0], G[G_TMP])
-            # Restart with the step size of before (or shorter, if asked): no new start-up phase.
+            # Restart with the step size of before, or with the one this mode needed last time: no new start-up phase.
             restart = h_smooth
+            remembered = np.inf
+            for j in range(m):
+                if sw.ints[j, TRIGGERED] > 0 and sw.ints[j, KIND] == BILATERAL:
+                    new, old = (H_PLUS, H_MINUS) if p[mode_at + j] >= 0.0 else (H_MINUS, H_PLUS)
+                    sw.reals[j, old] = h_smooth
+                    if sw.reals[j, new] > 0.0:
+                        remembered = min(remembered, sw.reals[j, new])
+            if remembered < np.inf and sw.options[O_EPS_C] <= 0.0:
+                restart = remembered
             if sw.options[O_RESTART] > 0.0:
                 restart = min(restart, sw.options[O_RESTART])
             start(method, f, t, y, t_bound, p, work, control, max(restart, 1e-300))

@@ -234,7 +234,7 @@ def root_on_step(
             value = out[i]
         # A value far above what the slope explains over the last bracket means that g_i leapt over zero.
         gap = abs(b - a)
-        if gap <= 4.0 * EPS * max(abs(t + b), 1e-300) and np.isfinite(last_b):
+        if gap <= 8.0 * EPS * max(abs(t + b), 1.0) and np.isfinite(last_b):
             leap = abs(last_b - last_a)
             if leap > 1e3 * (abs(rate) * gap + EPS) and leap > 1e-9:
                 status = JUMP

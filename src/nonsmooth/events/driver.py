@@ -101,7 +101,7 @@ class SwitchedRun:
     def _switches(self, n, m) -> core.Switches:
         options = self.options
         sw = core.Switches(
-            np.zeros((m, 8), dtype=np.int64), np.zeros((m, 8)), np.zeros((17, m)), np.zeros((10, 64)), np.zeros((3, n)),
+            np.zeros((m, 8), dtype=np.int64), np.zeros((m, 10)), np.zeros((17, m)), np.zeros((10, 64)), np.zeros((3, n)),
             np.zeros(8), np.zeros(16, dtype=np.int64), np.zeros(32),
         )  # fmt: skip
         for i, (k, _) in enumerate(self.bound.owner):
@@ -349,8 +349,8 @@ class SwitchedRun:
             if abs(g[i]) > limit or any(e.law == i and abs(e.t - self.t) <= 8 * EPS * max(abs(self.t), 1) for e in
                                         self.events[-2 * self.bound.m :]):  # fmt: skip
                 continue
-            if self.sw.reals[i, core.PEAK] <= 4.0 * limit:
-                continue  # it has been there for a while
+            if self.sw.reals[i, core.PEAK] <= 4 * EPS * max(1.0, np.abs(self.y).max(initial=0.0)):
+                continue  # it has been zero for a while
             rate = self.rate(i)
             forward = 1.0 if self.t_bound >= self.t_0 else -1.0
             mode = 1 if self.bound.p[i] >= 0 else -1
