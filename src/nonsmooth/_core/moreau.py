@@ -121,7 +121,7 @@ def make_output(n, n_q, n_u, n_rows, n_laws, with_begin):
     """Output buffers for `n` instants."""
     m = n if with_begin else 1
     return Output(
-        scalars=np.zeros((n, 4)), q=np.zeros((n, n_q)), u=np.zeros((n, n_u)), P=np.zeros((n, n_rows)),
+        scalars=np.full((n, 4), 0.0), q=np.full((n, n_q), 0.0), u=np.full((n, n_u), 0.0), P=np.full((n, n_rows), 0.0),
         modes=np.zeros((n, n_laws), dtype=np.int8), q_B=np.zeros((m, n_q)), u_B=np.zeros((m, n_u)),
     )  # fmt: skip
 
