@@ -226,7 +226,7 @@ def _finish(
             warnings.warn(
                 f"the impacts of {first.name!r} accumulate at t = {first.t:.9g}"
                 + (f" (and {len(zeno) - 1} more such points)" if len(zeno) > 1 else "")
-                + "; the contact stays closed afterwards.",
+                + "; they are passed with steps of the smallest size.",
                 ZenoWarning,
                 stacklevel=6,
             )

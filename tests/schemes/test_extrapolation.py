@@ -132,7 +132,7 @@ def test_tolerance_steers_the_error():
         result = problem.simulate(method="extrapolated-moreau", rtol=rtol, t_eval=t)
         errors.append(np.abs(result.q - problem.reference.q(t)).max())
         assert errors[-1] < 40 * rtol  # the nearly grazing impacts amplify
-        assert result.nbase < 2.5e4
+    assert problem.simulate(method="extrapolated-moreau", rtol=1e-10).nbase < 2.5e4
     assert np.all(np.diff(errors) < 0)
 
 
@@ -327,32 +327,33 @@ def test_unconverged_steps_are_raised_accepted_or_retried():
         problem.simulate((0.0, 0.05), method=method, on_failure="halve")
 
 
+def floor_gap(t, q, p, out):
+    out[0] = q[1]
+
+
+def leaning_tangent(t, q, p, out):
+    out[0, 0], out[1, 0] = 1.0, 2.0
+
+
 def test_energy_gain_is_told():
-    """Newton's law with friction can create energy (Kane's pendulum problem): this scheme tells it, too."""
-
-    def rod_mass(t, q, p):
-        return np.diag(np.array([1.0, 1.0, 1.0 / 12.0]))
-
-    def rod_force(t, q, u, p):
-        return np.array([0.0, -9.81, 0.0])
-
-    def rod_gap(t, q, p):
-        return q[1] + 0.5 * np.sin(q[2])
-
-    def rod_tangent(t, q, p):
-        return np.array([1.0, 0.0, -0.5 * np.sin(q[2])])
-
-    contact = Contact(rod_gap, restitution=0.9, friction=0.8, tangent=rod_tangent, name="tip")
-    rod = MechanicalSystem(rod_mass, rod_force, contacts=[contact])
-    start = ([0.0, 0.6, -1.0], [-3.0, -1.0, 0.0])
-    with warnings.catch_warnings(record=True) as plain:
-        warnings.simplefilter("always")
-        simulate(rod, (0.0, 0.16), *start, dt=1e-5)
-    with warnings.catch_warnings(record=True) as here:
-        warnings.simplefilter("always")
-        simulate(rod, (0.0, 0.16), *start, method="extrapolated-moreau", rtol=1e-6)
-    gains = [sum(issubclass(w.category, EnergyGainWarning) for w in caught) for caught in (plain, here)]
-    assert gains[0] == gains[1] == 1
+    """Newton's law with friction can create energy: with gamma_T = u_0 + 2 u_1 the impact ends with u = (-1.8, 0.9) v,
+    T = 2.025 v^2 after 0.5 v^2."""
+    contact = Contact(floor_gap, restitution=0.9, friction=0.8, tangent=leaning_tangent, name="floor")
+    system = MechanicalSystem(mass, force, contacts=[contact], params={"c": 0.0, "g": 1.0, "h": 0.0})
+    start = ([0.0, 0.5], [1.0, 0.0])
+    with pytest.warns(EnergyGainWarning, match="raised the kinetic energy at t = 1 "):
+        result = simulate(system, (0.0, 1.5), *start, method="extrapolated-moreau", rtol=1e-8)
+    after = np.searchsorted(result.t, 1.0 + 1e-6)
+    np.testing.assert_allclose(result.u[:, after], [-1.8, 0.9], rtol=0, atol=1e-5)
+    tame = MechanicalSystem(
+        mass,
+        force,
+        contacts=[Contact(floor_gap, restitution=0.9, tangent=leaning_tangent)],
+        params={"c": 0.0, "g": 1.0, "h": 0.0},
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", EnergyGainWarning)
+        simulate(tame, (0.0, 1.5), *start, method="extrapolated-moreau", rtol=1e-8)
 
 
 def test_breakpoints_are_hit_and_forces_jump_there():
@@ -425,7 +426,7 @@ def test_random_systems_agree_with_tiny_steps(n):
     system = MechanicalSystem(chain_mass, chain_force, contacts=[contact], params=random_parameters(n, rng))
     t = np.linspace(0.0, 1.0, 21)
     dt = 4e-5
-    touched = 0
+    touched = unsettled = 0
     for _ in range(10):
         system = system.with_params(**random_parameters(n, rng))
         start = (np.zeros(n), 2.0 * rng.normal(size=n))
@@ -435,12 +436,17 @@ def test_random_systems_agree_with_tiny_steps(n):
         small = simulate(system, (0.0, 1.0), *start, dt=2 * dt, t_eval=t, audit=False)
         own = np.abs(fine.q - coarse.q).max()
         moreau = np.abs(tiny.q - small.q).max()
-        assert own < 1e-4 * max(np.abs(fine.q).max(), 0.1)
+        # Impacts of two contacts may accumulate in a corner: which of them is the last decides how the motion goes on, for
+        # any scheme and any step. Up to there the motion is determined.
+        corner = min((event.t for event in fine.events if event.kind == "zeno"), default=2.0)
+        settled = t < corner
+        assert np.abs(fine.q - coarse.q)[:, settled].max() < 1e-4 * max(np.abs(fine.q).max(), 0.1)
+        unsettled += own > 1e-4
         # a first-order error estimate from steps dt and 2 dt depends on where in a step the impacts fall
         assert np.abs(fine.q - tiny.q).max() < 10 * own + 10 * moreau + 20 * dt**2
         assert fine.nsteps < 5000 and fine.nbase < 60_000
         touched += len(fine.events) > 0
-    assert touched >= 5
+    assert touched >= 5 and unsettled <= 1
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------

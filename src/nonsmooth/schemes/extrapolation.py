@@ -74,6 +74,8 @@ class ExtrapolatedMoreau:
             value = getattr(self, name)
             if value is None:
                 continue
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+                raise InputError(f"`{name}` is {value!r}: a number is wanted.")
             if not math.isfinite(value):
                 raise NonFiniteError(f"`{name}` is {value}: it must be finite.")
             if value <= 0:
@@ -82,7 +84,9 @@ class ExtrapolatedMoreau:
             raise RangeError(f"`dt_min` = {self.dt_min:g} must be smaller than `dt_max` = {self.dt_max:g}.")
         for name in ("rtol", "atol"):
             value = getattr(self, name)
-            if not isinstance(value, int | float) or not math.isfinite(value):
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+                raise InputError(f"`{name}` is {value!r}: a number is wanted.")
+            if not math.isfinite(value):
                 raise NonFiniteError(f"`{name}` is {value!r}: it must be a finite number.")
         if not 10 * np.finfo(float).eps <= self.rtol <= 1:
             raise RangeError(f"`rtol` is {self.rtol:g}: it must lie between 2.3e-15 and 1.")
@@ -92,7 +96,11 @@ class ExtrapolatedMoreau:
             )
         for name in ("order", "max_order"):
             value = getattr(self, name)
-            if value is not None and (int(value) != value or not 1 <= value <= MAX_LEVELS):
+            if value is None and name == "order":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+                raise InputError(f"`{name}` is {value!r}: a whole number is wanted.")
+            if not math.isfinite(value) or int(value) != value or not 1 <= value <= MAX_LEVELS:
                 raise RangeError(f"`{name}` is {value!r}: a whole number from 1 to {MAX_LEVELS} is wanted.")
         if self.restitution not in ("newton", "modified"):
             raise InputError(f"`restitution` is {self.restitution!r}: 'newton' or 'modified' is wanted.")
@@ -111,12 +119,17 @@ class ExtrapolatedMoreau:
                 )
             numbers = SEQUENCES[self.substeps]
         else:
-            numbers = [int(n) for n in self.substeps]
+            try:
+                numbers = [int(n) for n in self.substeps]
+            except (TypeError, ValueError) as exc:
+                raise InputError(
+                    f"`substeps` is {self.substeps!r}: a name or a sequence of whole numbers is wanted."
+                ) from exc
             if not numbers or numbers[0] != 1 or any(b <= a for a, b in pairwise(numbers)):
                 raise InputError(
                     f"`substeps` is {self.substeps!r}: an increasing sequence that starts with 1 is wanted."
                 )
-        wanted = self.order or self.max_order
+        wanted = int(self.order or self.max_order)
         if len(numbers) < wanted:
             raise RangeError(f"`substeps` has {len(numbers)} entries: order {wanted} needs as many.")
         return numbers
@@ -199,7 +212,7 @@ class ExtrapolatedRun(CompiledRun):
         length = float(np.max(np.abs(q), initial=0.0)) or 1.0
         self.options[O_STAY] = max(1e-9, 10 * scheme.rtol) * length
         self.options[O_IMPLICIT] = scheme.base == "implicit"
-        levels = scheme.order or scheme.max_order
+        levels = int(scheme.order or scheme.max_order)
         self.x = ex.make_tableau(model.n_q, model.n_u, laws.n_rows, laws.n_laws, levels, scheme.sequence())
         self.x.e_0[: laws.n_laws] = laws.e
         # a component that starts at zero is measured against the largest of its kind
@@ -207,7 +220,7 @@ class ExtrapolatedRun(CompiledRun):
             self.x.scale[part] = np.maximum(np.abs(values), 0.01 * np.max(np.abs(values), initial=0.0))
         self.xi = np.zeros(ex.N_XINTS, dtype=np.int64)
         self.xi[ex.X_MAX_ORDER] = levels
-        self.xi[ex.X_FIXED] = scheme.order or 0
+        self.xi[ex.X_FIXED] = int(scheme.order or 0)
         self.xi[ex.X_LOCATE] = scheme.locate
         self.xi[ex.X_EMOD] = scheme.restitution == "modified"
         self.xi[ex.X_ACCEPT] = plan.accept
