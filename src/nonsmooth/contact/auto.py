@@ -22,6 +22,8 @@ from nonsmooth.contact.residual import project
 
 #: Sweeps of NSGS, per block in a row of W, that cost about as much as solving by Newton's method.
 SWEEPS_WORTH_NEWTON = 40
+#: Above this many rows a local problem in space is left to NSGS.
+HEAVY_ROWS = 6000
 #: Iterations of ADMM before each further attempt with Newton's method.
 ROUNDS = (1000, 3000, 10_000)
 
@@ -38,7 +40,15 @@ def auto(problem, r, run):
         work.stage("newton", newton, r, 300, eps=1e-4)
     fullness = problem.blocks.indices.size / problem.n_contacts
     if work.going():
-        work.stage("nsgs", nsgs, r, 5000, budget=SWEEPS_WORTH_NEWTON * fullness)
+        worth = (
+            SWEEPS_WORTH_NEWTON * fullness * (1.0 + problem.q.size / 500)
+        )  # factors fill up as problems grow
+        work.stage("nsgs", nsgs, r, 5000, budget=worth)
+    if problem.global_form is None and problem.q.size > HEAVY_ROWS and fullness > 6:
+        # factors of such a W fill up: sweeping is all that is practical
+        if work.going():
+            work.stage("nsgs", nsgs, work.r, 50_000)
+        return work.r, work.best, work.total
     if work.going():
         work.stage("newton", newton, work.r, 300, eps=1e-4)
     if problem.q.size <= DENSE_ROWS:

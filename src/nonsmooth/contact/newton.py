@@ -37,6 +37,8 @@ from nonsmooth.contact.residual import project
 
 #: Up to this many rows Newton's matrix is dense and the inner iteration runs compiled as a whole.
 DENSE_ROWS = 72
+#: Above this many rows a global problem is factorised in the velocities of its bodies.
+BODY_ROWS = 2000
 #: Accept the best of this many previous values of the merit function (non-monotone line search).
 MEMORY = 4
 #: Variants of the regularised step: equations, regularisation, memory of the line search (0: full steps).
@@ -106,24 +108,65 @@ def _pattern(problem) -> _Pattern:
     return cached
 
 
-def _newton_sparse(problem, w, form, q, eps, pull, centre, r, max_iter, stop, memory):
+def _contact_direction(problem, w):
+    """A function that solves Newton's system ``(A (W + eps I) + B) d = -phi``, factorising in the
+    impulses."""
+    pattern, n = _pattern(problem), problem.q.size
+    J = sp.csc_matrix((np.empty(w.data.size), pattern.indices, pattern.indptr), shape=(n, n))
+
+    def solve(A, B, eps, phi):
+        assemble(w.indptr, w.data, w.diagonal, A, B, eps, pattern.slot, J.data)
+        return -spl.splu(J).solve(phi)
+
+    return solve
+
+
+def _body_direction(problem, w):
+    """The same system of a global problem, factorised in the velocities, where many bodies leave fewer
+    entries.
+
+    With ``W = h^T M^-1 h``, ``h = H S`` and ``D = (eps A + B)^-1`` (one block per contact)::
+
+        (M + h D A h^T) x = -h D phi,       d = -D (phi + A h^T x)
+    """
+    n, dim = problem.q.size, problem.dim
+    h = sp.csr_matrix(problem.global_form.H) @ sp.diags(np.repeat(w.s, dim))
+    h, ht = sp.csr_matrix(h), sp.csr_matrix(h.T)
+    M = sp.csc_matrix(problem.global_form.M)
+    places = np.arange(n // dim), np.arange(n // dim + 1)
+
+    def solve(A, B, eps, phi):
+        D = np.linalg.inv(eps * A + B)
+        DA = sp.bsr_matrix((D @ A, *places), shape=(n, n))
+        K = sp.csc_matrix(M + h @ (DA @ ht))
+        options = {"SymmetricMode": True}
+        factor = spl.splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options=options)
+        x = factor.solve(-(h @ np.einsum("iab,ib->ia", D, phi.reshape(-1, dim)).ravel()))
+        rest = phi.reshape(-1, dim) + np.einsum("iab,ib->ia", A, (ht @ x).reshape(-1, dim))
+        return -np.einsum("iab,ib->ia", D, rest).ravel()
+
+    return solve
+
+
+def _newton_sparse(problem, w, form, q, eps, pull, centre, r, max_iter, stop, memory, expired):
     """The iteration of `newton_dense` with a sparse factorisation; same arguments and results."""
     dim, n, mu, bilateral = problem.dim, q.size, problem.mu, problem.bilateral
-    pattern = _pattern(problem)
     u, u_step, r_new, u_new, phi = (np.empty(n) for _ in range(5))
     A, B = np.empty((mu.size, dim, dim)), np.empty((mu.size, dim, dim))
-    J = sp.csc_matrix((np.empty(w.data.size), pattern.indices, pattern.indptr), shape=(n, n))
+    if problem.global_form is not None and problem.global_form.G is None and n > BODY_ROWS:
+        direction = _body_direction(problem, w)
+    else:
+        direction = _contact_direction(problem, w)
     multiply(w.indptr, w.indices, w.data, r, u)
     u += q + pull * (r - centre)
     value = equations(form, dim, r, u, mu, bilateral, phi, A, B)
     recent = [value] * max(1, memory)
     best, r_best, bad, done = value, r.copy(), 0, 0
-    while done < max_iter and best > stop:
-        assemble(w.indptr, w.data, w.diagonal, A, B, eps, pattern.slot, J.data)
+    while done < max_iter and best > stop and not expired():
         done += 1
         try:
-            step = -spl.splu(J).solve(phi)
-        except RuntimeError:  # exactly singular
+            step = direction(A, B, eps, phi)
+        except (RuntimeError, np.linalg.LinAlgError):  # exactly singular
             break
         multiply(w.indptr, w.indices, w.data, step, u_step)
         u_step += pull * step
@@ -167,7 +210,7 @@ class _Iteration:
             count, value = newton_dense(*args, stop, memory)
         else:
             args = (p, self.w, form, self.q, eps, pull, centre, x, max_iter)
-            count, value = _newton_sparse(*args, stop, memory)
+            count, value = _newton_sparse(*args, stop, memory, self.run.expired)
         self.done += max(1, count)
         return x, count, value
 

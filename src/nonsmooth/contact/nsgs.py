@@ -38,7 +38,7 @@ def nsgs(problem, r, run, max_iter=None, budget=math.inf):
     r = r.copy()
     alpha = np.zeros(problem.n_contacts)
     best_r, best = r.copy(), run.measure(r)
-    previous, done, chunk = best, 0, 10
+    history, done, chunk = [(0, best)], 0, 10
     while best > run.tol and done < limit and not run.expired():
         chunk = min(chunk, limit - done, run.slice())
         # the change of a sweep is a cheap upper estimate of the residual: look closer when it is small
@@ -49,10 +49,12 @@ def nsgs(problem, r, run, max_iter=None, budget=math.inf):
             best_r, best = r.copy(), residual
         if not residual < math.inf:
             break
-        if done >= 50 and budget < math.inf and best > run.tol:
-            rate = math.log(max(residual, 1e-300) / previous) / count
-            if rate >= 0.0 or math.log(run.tol / residual) / rate > budget:
+        history.append((done, best))
+        if done >= max(50, budget / 4) and best > run.tol:
+            # rate over the second half of the sweeps: residuals stall and fall in turns
+            then, value = next(entry for entry in reversed(history) if entry[0] <= done // 2)
+            rate = math.log(best / value) / (done - then)
+            if rate >= 0.0 or math.log(run.tol / best) / rate > budget:
                 break
-        previous = residual
         chunk = min(2 * chunk, 100)
     return best_r, best, done

@@ -1,0 +1,144 @@
+"""Thousands of spheres: time to residual 1e-3 and to 1e-6 (`python benchmarks/contact_spheres.py [spheres]`).
+
+*poured*   A loose column of spheres between four walls hits the floor with 3 m/s: radii 0.45 to 0.5,
+           friction 0.5, no guess. The impact has to find its way up through all layers.
+*pyramid*  A square pyramid at rest under its weight, every sphere on four others (only with the argument
+           ``pyramid``). Impulses are not unique and nothing but friction keeps the pile from spreading: the
+           hardest kind of problem for every method here.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.spatial import cKDTree
+
+from nonsmooth.contact.problem import ContactProblem
+from nonsmooth.contact.residual import residual
+from nonsmooth.contact.solve import solve_contact
+
+MU = 0.5
+
+
+def global_problem(x, radius, mass, first, second, normal, v):
+    """The contact problem of spheres at `x` with free velocities `v`, shape (n, 6); body -1 is fixed."""
+    count, n = x.shape[0], normal.shape[0]
+    helper = np.where(np.abs(normal[:, [0]]) < 0.7, [[1.0, 0, 0]], [[0.0, 1, 0]])
+    t1 = np.cross(normal, helper)
+    t1 /= np.linalg.norm(t1, axis=1)[:, None]
+    frame = np.stack([normal, t1, np.cross(normal, t1)], axis=1)  # rows: directions of a contact
+    rows, columns, values = [], [], []
+    for body, sign in ((first, -1.0), (second, 1.0)):
+        keep = body >= 0
+        arm = -sign * np.where(keep, radius[body], 0.0)[:, None] * normal
+        for d in range(3):
+            turn = np.cross(arm, sign * frame[:, d])
+            for axis in range(3):
+                for offset, entry in ((axis, sign * frame[:, d, axis]), (3 + axis, turn[:, axis])):
+                    rows.append(6 * body[keep] + offset)
+                    columns.append(3 * np.flatnonzero(keep) + d)
+                    values.append(entry[keep])
+    places = np.concatenate(rows), np.concatenate(columns)
+    H = sp.csc_matrix((np.concatenate(values), places), shape=(6 * count, 3 * n))
+    inertia = np.repeat(mass, 6).reshape(-1, 6)
+    inertia[:, 3:] *= 0.4 * radius[:, None] ** 2
+    M = inertia.ravel()
+    return ContactProblem.from_global(sp.diags(M), H, M * v.ravel(), np.zeros(3 * n), MU, 3)
+
+
+def poured(count, seed=0):
+    """A column of `count` spheres in a box at the moment it hits the floor."""
+    rng = np.random.default_rng(seed)
+    width = np.ceil((count / 2.3) ** (1 / 3))
+    radius = rng.uniform(0.45, 0.5, count)
+    grid = 0.5 + np.arange(int(width)) * (width - 1.0) / (width - 1)
+    layer = np.array([(a, b) for a in grid for b in grid])
+    height = -(-count // len(layer))
+    x = np.vstack([np.column_stack([layer, np.full(len(layer), 0.5 + 0.95 * k)]) for k in range(height)])[
+        :count
+    ]
+    x += rng.uniform(-0.03, 0.03, x.shape)
+    pairs = cKDTree(x).query_pairs(1.02, output_type="ndarray")
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    d = x[pairs[:, 1]] - x[pairs[:, 0]]
+    length = np.linalg.norm(d, axis=1)
+    close = length - radius[pairs].sum(axis=1) < 0.02
+    first, second, normal = [pairs[close, 0]], [pairs[close, 1]], [d[close] / length[close, None]]
+    for axis, gap, sign in (
+        (2, x[:, 2] - radius, 1.0),
+        (0, x[:, 0] - radius, 1.0),
+        (0, width - x[:, 0] - radius, -1.0),
+        (1, x[:, 1] - radius, 1.0),
+        (1, width - x[:, 1] - radius, -1.0),
+    ):
+        touching = np.flatnonzero(gap < 0.02)
+        wall = np.zeros((touching.size, 3))
+        wall[:, axis] = sign
+        first.append(np.full(touching.size, -1))
+        second.append(touching)
+        normal.append(wall)
+    v = np.zeros((count, 6))
+    v[:, 2] = -3.0
+    joined = np.concatenate(first), np.concatenate(second), np.vstack(normal)
+    return global_problem(x, radius, 8.0 * radius**3, *joined, v)
+
+
+def pyramid(count, seed=0):
+    """About `count` spheres at rest, each on four others or on the floor, after one time step of gravity."""
+    rng = np.random.default_rng(seed)
+    side = 1
+    while (side + 1) * (side + 2) * (2 * side + 3) // 6 <= 1.05 * count:
+        side += 1
+    layers = [
+        (i + 0.5 * k, j + 0.5 * k, k) for k in range(side) for i in range(side - k) for j in range(side - k)
+    ]
+    x = np.array(layers)
+    k = x[:, 2].astype(int)
+    x[:, 2] = 0.5 + np.sqrt(0.5) * k
+    pairs = cKDTree(x).query_pairs(1.0 + 1e-6, output_type="ndarray")
+    pairs = pairs[k[pairs[:, 0]] != k[pairs[:, 1]]]  # neighbours in a layer do not quite touch
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    floor = np.flatnonzero(k == 0)
+    first = np.concatenate([pairs[:, 0], np.full(floor.size, -1)])
+    second = np.concatenate([pairs[:, 1], floor])
+    normal = np.vstack([x[pairs[:, 1]] - x[pairs[:, 0]], np.tile([0.0, 0, 1], (floor.size, 1))])
+    v = np.zeros((k.size, 6))
+    v[:, 2] = -9.81e-3
+    return global_problem(x, np.full(k.size, 0.5), rng.uniform(0.8, 1.2, k.size), first, second, normal, v)
+
+
+def main(count=5000, make=poured):
+    problem = make(count)
+    start = time.perf_counter()
+    blocks = problem.blocks.indices.size
+    print(f"{make.__name__}: {count} spheres, {problem.n_contacts} contacts, {blocks / problem.n_contacts:.1f} blocks "
+          f"per row, W formed in {time.perf_counter() - start:.2f} s")  # fmt: skip
+    small = make(1000)
+    solve_contact(small, tol=1e-6, time_limit=20)  # compile
+    times = {}
+    for tol in (1e-3, 1e-6):
+        best = np.inf
+        for _ in range(3):
+            start = time.perf_counter()
+            result = solve_contact(problem, tol=tol, time_limit=120)
+            best = min(best, time.perf_counter() - start)
+            if best > 5:
+                break
+        times[tol] = best
+        check = max(residual(problem, result.r)[:2])
+        print(
+            f"tol {tol:.0e}: {best:7.3f} s, residual {check:.1e}, success {result.success}, {result.method}"
+        )
+    start = time.perf_counter()
+    plain = solve_contact(problem, "nsgs", tol=1e-6, time_limit=60)
+    took = time.perf_counter() - start
+    print(f"plain NSGS to 1e-6: {took:7.3f} s, {plain.iterations} sweeps, residual {plain.residual:.1e}")
+    print(f"time(1e-6) / time(1e-3) = {times[1e-6] / times[1e-3]:.1f}")
+
+
+if __name__ == "__main__":
+    numbers = [int(a) for a in sys.argv[1:] if a.isdigit()]
+    main(*numbers, make=pyramid if "pyramid" in sys.argv else poured)
