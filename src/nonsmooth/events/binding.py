@@ -17,7 +17,7 @@ from nonsmooth._core.callbacks import (
     python_jac,
     python_reset,
 )
-from nonsmooth._core.jit import JIT_ENABLED, first_class, is_dispatcher, numba_errors, user_kernel
+from nonsmooth._core.jit import JIT_ENABLED, first_class, is_dispatcher, numba_errors, static_array, user_kernel
 from nonsmooth._core.rk import RHS
 from nonsmooth.errors import InputError, ShapeError
 
@@ -145,6 +145,9 @@ class Bound:
             yield None if call is None else (*call, q if self.switches[k].size > 1 else -1)
 
 
+_scratch: list[np.ndarray] = []
+
+
 def _jitted(function):
     return function if is_dispatcher(function) else user_kernel(function)
 
@@ -154,8 +157,12 @@ def _compiled_f(fun, with_mode, args, m, n, scalar):
     inner = _jitted(fun)
     if with_mode:
 
+        kept = np.ones(m, np.int8)
+        _scratch.append(kept)  # the compiled function writes into it: keep it alive
+        scratch = static_array(kept)
+
         def value(t, y, p):
-            mode = np.empty(m, np.int8)
+            mode = scratch()
             for i in range(m):
                 mode[i] = np.int8(p[i])
             return inner(t, y, mode, *args)

@@ -78,7 +78,7 @@ class SwitchedRun:
             self.work.X[:n] = jac
         self.sw = self._switches(n, m)
         rows = 3 + self.method.n_dense
-        size = int(np.clip(200_000 // max(n * rows, 1), 32, 512))
+        size = min(max(200_000 // max(n * rows, 1), 32), 512)
         self.out = core.Output(
             np.zeros((size, 2 + n + m)), np.zeros((size, rows, n)), np.zeros((size + 4 * m + 8, 6 + 2 * n)),
             np.zeros(2, dtype=np.int64),
@@ -89,7 +89,7 @@ class SwitchedRun:
         self.message = ""
         self.error: IntegrationError | None = None
         self.warned: set[int] = set()
-        self.steps_per_slice = 32
+        self.steps_per_slice = 400 if bound.compiled else 32
         self.first_step = float(first_step or 0.0)
 
     # -- preparation ------------------------------------------------------------------------------------------
@@ -193,6 +193,8 @@ class SwitchedRun:
     def _check_not_zero(self, g):
         """A switching function that is zero wherever it is tried is a mistake."""
         zero = g == 0.0
+        if not zero.any():
+            return
         rng = np.random.default_rng(1)
         probes = 5
         for k in range(probes):

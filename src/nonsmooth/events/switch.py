@@ -87,6 +87,10 @@ class Switch:
 
 def positional_count(function: Callable) -> int | None:
     """Number of positional arguments of `function`, None if it cannot be told or takes any number."""
+    code = getattr(function.py_func if is_dispatcher(function) else function, "__code__", None)
+    if code is not None and not code.co_flags & 0x0C and inspect.isroutine(function):
+        if not inspect.ismethod(function) and not function.__defaults__:
+            return code.co_argcount
     try:
         signature = inspect.signature(function.py_func if is_dispatcher(function) else function)
     except (TypeError, ValueError):
