@@ -1,8 +1,9 @@
 """Tables 1 and 2 of Stewart 1996 (J. Austral. Math. Soc. Ser. B 37, 288-308): paper | here.
 
-Problem: three masses with dry friction, eq. (15), on [0, 10]. "Total" counts f + h + 6 grad h as the paper says; the total printed
-for Algorithm 2 in Table 1 (11 242) is f + h + 2 grad h, with the stated rule it is 16 586. Errors are the largest Euclidean norm on the grid
-of 0.05. Run: python benchmarks/papers/stewart1996_tables.py [--picture FILE] [--quick]
+Problem: three masses with dry friction, eq. (15), on [0, 10]. "Total" counts f + h + 6 grad h as the paper
+says; the total printed for Algorithm 2 in Table 1 (11 242) is f + h + 2 grad h, with the stated rule it is
+16 586. Errors are the largest Euclidean norm on the grid of 0.05. Run: python
+benchmarks/papers/stewart1996_tables.py [--picture FILE] [--quick]
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ PAPER = {
     ],
 }
 
-# Here: Taubert's methods with the paper's step; Algorithm 2 with the integrator and tolerance that reach the paper's error
-# with the fewest evaluations (switching points on the dense output), and with points located on the integration.
+# Here: Taubert's methods with the paper's step; Algorithm 2 with the integrator and tolerance that reach the
+# paper's error with the fewest evaluations (switching points on the dense output), and with points located
+# on the integration.
 HERE = {
     1: [
         ("Taubert I", {"method": "taubert-euler", "dt": 1e-3}),

@@ -1,12 +1,15 @@
 """Front door for Filippov systems: ``solve_filippov(FilippovSystem(smooth, groups), t_span, x0)``.
 
-The method is Algorithm 2 of D. E. Stewart, *A numerical method for friction problems with multiple contacts*, J. Austral. Math.
-Soc. Ser. B 37 (1996) 288-308: between switching points the differential inclusion is an ordinary differential equation (the
-sliding vector field of the active set, eqs. (9)-(11)) that any smooth integrator solves to its full order; switching points
-are located on the integration itself; there the next active set comes from a linear complementarity problem, eq. (13).
+The method is Algorithm 2 of D. E. Stewart, *A numerical method for friction problems with multiple
+contacts*, J. Austral. Math. Soc. Ser. B 37 (1996) 288-308: between switching points the differential
+inclusion is an ordinary differential equation (the sliding vector field of the active set, eqs. (9)-(11))
+that any smooth integrator solves to its full order; switching points are located on the integration itself;
+there the next active set comes from a linear complementarity problem, eq. (13).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -31,7 +34,7 @@ def solve_filippov(
     t_span,
     x0,
     *,
-    method="RK45",
+    method=None,
     rtol=1e-6,
     atol=None,
     t_eval=None,
@@ -54,37 +57,42 @@ def solve_filippov(
     t_span : (float, float)
         Forward in time only: Filippov solutions are not reversible.
     x0 : array_like, shape (n,)
-    method : str
+    method : str, optional
         A smooth integrator (RK23, RK45, RKF78, DOP853, SDIRK4, Radau), or one of Taubert's selection methods
-        "taubert-euler" and "taubert-rk4", which need `dt`.
+        "taubert-euler" and "taubert-rk4", which need `dt`. Default: RK45, or DOP853 for rtol below 1e-7.
     rtol, atol : float or array_like
-        Tolerances of the integrator. Default of atol: rtol times the size of the start (of x0, or of what the field makes of
-        it in a hundredth of the span).
+        Tolerances of the integrator. Default of atol: rtol times the size of the start (of x0, or of what
+        the field makes of it in a hundredth of the span).
     t_eval : array_like, optional
-        Instants of the output; values at switching points are right limits. Default: the ends of all steps, switching points twice.
+        Instants of the output; values at switching points are right limits. Default: the ends of all steps,
+        switching points twice.
     dense_output : bool
         Add ``result.sol(t)``.
     first_step, max_step : float
+        Default of max_step: a twenty-fifth of the span, so that indicators moving with time alone are not stepped over.
     dt : float, optional
         Steps of fixed size (cut at switching points) instead of step-size control.
     choose : callable, optional
-        ``choose(t, x, candidates) -> index`` or ``(index, t_star)`` decides where the solution is not unique; `candidates` are active
-        sets, a tuple of region numbers for each group. With `t_star` the choice is asked again at that time (Step 5 of
-        Algorithm 2). Default: the set with the fewest members, then the order of the regions, with a `NonUniqueWarning`.
+        ``choose(t, x, candidates) -> index`` or ``(index, t_star)`` decides where the solution is not
+        unique; `candidates` are active sets, a tuple of region numbers for each group. With `t_star` the
+        choice is asked again at that time (Step 5 of Algorithm 2). Default: the set with the fewest members,
+        then the order of the regions, with a `NonUniqueWarning`.
     epsilon : float, optional
         Relative width of the epsilon-active sets, default ``0.1 rtol``.
     location : float or "dense", optional
-        Relative bound of the switching function at a located switching point, default ``1e-5 rtol``; the point is located on the
-        integration itself. "dense" stops after Brent's method on the dense output: cheaper, but of its lower order.
+        Relative bound of the switching function at a located switching point, default ``1e-4 rtol``; the
+        point is located on the integration itself. "dense" stops after Brent's method on the dense output:
+        cheaper, but of its lower order.
     max_steps, max_events : int
 
     Returns
     -------
     Result
-        ``t``, ``y``; ``modes`` (regions, times): 0 inactive, 1 member of a sliding set, 2 the only active region; ``events`` with kinds
-        "switch" (crossing), "stick" (sliding begins), "slip" (sliding ends), "zeno" (accumulation), `before` and `after` being the
-        active regions of the group; ``sliding_sets``: list of (t_begin, t_end, active set); ``evaluations``: numbers of evaluations of
-        f_k, h_k, grad h_k and their "total" f + h + 6 grad h as Stewart counts them; ``notes``.
+        ``t``, ``y``; ``modes`` (regions, times): 0 inactive, 1 member of a sliding set, 2 the only active
+        region; ``events`` with kinds "switch" (crossing), "stick" (sliding begins), "slip" (sliding ends),
+        "zeno" (accumulation), `before` and `after` being the active regions of the group; ``sliding_sets``:
+        list of (t_begin, t_end, active set); ``evaluations``: numbers of evaluations of f_k, h_k, grad h_k
+        and their "total" f + h + 6 grad h as Stewart counts them; ``notes``.
 
     Raises
     ------
@@ -105,6 +113,8 @@ def solve_filippov(
     system = _as_filippov(system, t0, x)
     compiled = compile_system(system, t0, x)
     names = [system.group_name(j) for j in range(len(system.groups))]
+    if method is None:
+        method = "DOP853" if rtol < 1e-7 and dt is None else "RK45"
     if method in SELECTION_METHODS:
         from nonsmooth.sliding.taubert import solve_taubert
 
@@ -125,11 +135,13 @@ def solve_filippov(
         raise RangeError(f"solve_filippov: location = {location!r} must be a positive number or 'dense'")
     if epsilon is not None and not epsilon > 0.0:
         raise RangeError(f"solve_filippov: epsilon = {epsilon!r} must be positive")
+    if max_step == np.inf and dt is None:
+        max_step = (t1 - t0) / 25 or np.inf
     times = _checked_times(t_eval, t0, t1)
     options = Options(
-        method=method, rtol=rtol, atol=atol, max_step=max_step, first_step=dt or first_step or 0.0, fixed=dt is not None,
-        epsilon=epsilon, location=location, choose=choose, max_steps=max_steps, max_events=max_events,
-        dense=dense_output or times is not None,
+        method=method, rtol=rtol, atol=atol, max_step=max_step, first_step=dt or first_step or 0.0, fixed=dt
+        is not None, epsilon=epsilon, location=location, choose=choose, max_steps=max_steps,
+        max_events=max_events, dense=dense_output or times is not None,
     )  # fmt: skip
     run = FilippovRun(compiled, names, (t0, t1), x, options)
     try:
@@ -158,7 +170,8 @@ def _as_filippov(system, t0, x):
     if isinstance(system, MechanicalSystem):
         return from_mechanical(system, t0, x)
     raise InputError(
-        f"solve_filippov: system is {type(system).__name__}, wanted a FilippovSystem, or a MechanicalSystem with friction elements"
+        f"solve_filippov: system is {type(system).__name__}, wanted a FilippovSystem, "
+        "or a MechanicalSystem with friction elements"
     )
 
 
@@ -232,24 +245,57 @@ def _modes(active, starts):
     return modes
 
 
-def _events(run, before, after, times):
-    """One record for every group whose active regions change."""
-    events = []
-    accumulated = [t for t, _ in run.out.accumulations]
-    for t, b, a in zip(times.tolist(), before, after):
-        for name, old, new in zip(run.names, run.named(b), run.named(a)):
-            if old == new:
-                continue
-            if t in accumulated:
-                kind = "zeno"
-            elif len(old) == 1 and len(new) > 1:
-                kind = "stick"
-            elif len(old) > 1 and len(new) == 1:
-                kind = "slip"
-            else:
-                kind = "switch"
-            events.append(Event(t, kind, name, np.array(old, dtype=np.int8), np.array(new, dtype=np.int8)))
-    return events
+class FilippovEvents(Sequence):
+    """Switching points as a sequence of `Event`, one for every group whose active regions change; made on
+    first access.
+
+    Parameters
+    ----------
+    names : list of str
+        Names of the groups.
+    times : ndarray
+    sets : list
+        Active sets before, between and after the switching points.
+    accumulated : list of float
+        Instants at which switching points accumulate.
+    """
+
+    def __init__(self, names, times, sets, accumulated):
+        self._source = names, times, sets, accumulated
+        self._events = None
+
+    @property
+    def _all(self):
+        if self._events is None:
+            names, times, sets, accumulated = self._source
+            self._events = [
+                Event(
+                    t, _kind(t, old, new, accumulated), name, np.array(old, np.int8), np.array(new, np.int8)
+                )
+                for t, before, after in zip(times.tolist(), sets, sets[1:])
+                for name, old, new in zip(names, before, after)
+                if old != new
+            ]
+        return self._events
+
+    def __len__(self):
+        return len(self._all)
+
+    def __getitem__(self, index):
+        return self._all[index]
+
+    def __repr__(self):
+        return repr(self._all)
+
+
+def _kind(t, old, new, accumulated):
+    if t in accumulated:
+        return "zeno"
+    if len(old) == 1 and len(new) > 1:
+        return "stick"
+    if len(old) > 1 and len(new) == 1:
+        return "slip"
+    return "switch"
 
 
 def _result(system, run, x0, times, want_dense, status=0, message=""):
@@ -260,15 +306,14 @@ def _result(system, run, x0, times, want_dense, status=0, message=""):
     first = active[:1] if len(active) else (run.active > 0)[None].astype(np.int8)
     active = np.concatenate([first, active])
     event_t = np.concatenate([[], *o.event_t])
-    before = np.concatenate([np.zeros((0, run.R), dtype=np.int8), *o.before])
     after = np.concatenate([np.zeros((0, run.R), dtype=np.int8), *o.after])
     dt = np.concatenate([[0.0], np.diff(t)])
     counts = run.counts
     counts["total"] = counts["f"] + counts["h"] + 6 * counts["grad_h"]
     edges = np.concatenate([[run.t0], event_t, [t[-1]]])
-    sets = [first[0], *after]
+    sets = run.named_all(np.concatenate([first, after]))
     extra = {
-        "sliding_sets": [(float(edges[k]), float(edges[k + 1]), run.named(s)) for k, s in enumerate(sets)],
+        "sliding_sets": list(zip(edges[:-1].tolist(), edges[1:].tolist(), sets)),
         "evaluations": counts,
         "t_switch": event_t,
         "notes": list(o.notes),
@@ -289,9 +334,8 @@ def _result(system, run, x0, times, want_dense, status=0, message=""):
         t_out, y_out, dt_out = t[order], y[:, order], dt[order]
         modes_active = active[order].copy()
         second = np.flatnonzero(np.diff(order, prepend=-1) == 0)
-        for k, where in enumerate(second):
-            modes_active[where] = after[k]
-            dt_out[where] = 0.0
+        modes_active[second] = after[: second.size]
+        dt_out[second] = 0.0
         modes = _modes(modes_active, starts)
     if not want_dense:
         extra.pop("sol", None)
@@ -300,8 +344,8 @@ def _result(system, run, x0, times, want_dense, status=0, message=""):
     ]
     return Result(
         t_out, y=y_out, modes=modes, dt=dt_out, order=np.full(t_out.size, run.data.order),
-        events=_events(run, before, after, event_t), status=status, message=message, law_names=law_names,
-        coordinate_names=system.names or (), method=run.o.method,
+        events=FilippovEvents(run.names, event_t, sets, [t for t, _ in o.accumulations]), status=status,
+        message=message, law_names=law_names, coordinate_names=system.names or (), method=run.o.method,
         method_options={"rtol": run.o.rtol, "epsilon": float(run.opt[3]), "location": float(run.opt[2])},
         params=system.params, extra=extra, **run.counters,
     )  # fmt: skip

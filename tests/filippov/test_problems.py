@@ -62,7 +62,8 @@ def test_mechanical_system_with_friction_elements():
 
 
 def test_block_on_a_belt():
-    # Mass on a belt of speed 1 held by a spring: sticks to the belt, slips off where k q reaches the friction limit.
+    # Mass on a belt of speed 1 held by a spring: sticks to the belt, slips off where k q reaches the
+    # friction limit.
     def mass(t, q, p):
         return np.array([[p.m * (1.0 + 0.0 * q[0])]])
 
@@ -83,7 +84,8 @@ def test_block_on_a_belt():
         mass, spring, friction=FrictionElement(line, limit, belt, name="belt"), params=params
     )
     result = solve_filippov(system, (0, 3), [0.0, 1.0], rtol=1e-9)
-    # Stuck from the start: q = v t; released at k q = mu, t = 1/8; then q oscillates about mu/k with amplitude v/w, w = 2.
+    # Stuck from the start: q = v t; released at k q = mu, t = 1/8; then q oscillates about mu/k with
+    # amplitude v/w, w = 2.
     assert [event.kind for event in result.events] == ["slip"] and abs(result.t_switch[0] - 0.125) < 1e-8
     at = np.searchsorted(result.t, 1.0)
     t = result.t[at]

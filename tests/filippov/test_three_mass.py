@@ -1,4 +1,6 @@
-"""Stewart's three masses (1996, eq. (15)): switching points, accuracy, order through switches and sliding, tables."""
+"""Stewart's three masses (1996, eq. (15)): switching points, accuracy, order through switches and sliding,
+tables.
+"""
 
 import json
 from pathlib import Path
@@ -43,7 +45,7 @@ def test_mass_1_sticks_exactly():
     stuck = result.t > 3.7289936123479044 + 1e-9
     assert np.all(result.y[3, stuck] == 0.0)
     assert np.all(result.modes[:2, stuck] == 1)
-    begin, end, sets = result.sliding_sets[-1]
+    _, end, sets = result.sliding_sets[-1]
     assert sets[0] == (0, 1) and end == 10.0
     x1 = result.y[0, stuck]
     assert np.ptp(x1) < 1e-14

@@ -1,12 +1,13 @@
 """Algorithm 2 of Stewart 1996 as a compiled run: tentative steps, location of switching points, LCP, restart.
 
-`advance` makes steps of the smooth integrator with the sliding field of the current active set until a component of the switching
-function changes sign (Steps 2-4), `active_sets` solves the LCP (13) (Step 5), `drive` strings both together and only returns to
-Python when its output arrays are full or when a decision is needed: several active sets, a degenerate point, an accumulation
-of switching points.
+`advance` makes steps of the smooth integrator with the sliding field of the current active set until a
+component of the switching function changes sign (Steps 2-4), `active_sets` solves the LCP (13) (Step 5),
+`drive` strings both together and only returns to Python when its output arrays are full or when a decision
+is needed: several active sets, a degenerate point, an accumulation of switching points.
 
-The functions of the system have the integrators' signature ``(t, y, p, out)``; `p` holds the user's parameters followed by the state of the
-run (active set, weights, fields, gradients), at the places listed in `lay`:
+The functions of the system have the integrators' signature ``(t, y, p, out)``; `p` holds the user's
+parameters followed by the state of the run (active set, weights, fields, gradients), at the places listed in
+`lay`:
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from .jit import f8_1, f8_2, first_class, float64, i8_1, kernel, noinline, void
 from .lcp_enumeration import enumerate_lcp
-from .rk import EXPLICIT, H_NEXT, H_TAKEN, NSTEPS, OK, Q_0, Y_NEW, dense_eval
+from .rk import ERR, EXPLICIT, H_NEXT, H_TAKEN, NSTEPS, OK, Q_0, Y_NEW, dense_eval
 from .roots import FOUND, NO_CONVERGENCE, root_on_dense, root_on_step
 from .single_step import accept, start
 from .sliding import build_lcp, project
@@ -25,7 +26,7 @@ from .sliding import build_lcp, project
 # Entries of `lay`: sizes, then offsets into p.
 N, R_, M_, ACTIVE, WATCH, Z, H, FIELDS, GRADIENTS, COUNT, SIZE = range(11)
 # Entries of the counter part of p.
-N_F, N_H, N_G, WORST, SLIDES, REUSE = range(6)
+N_F, N_H, N_G, WORST, SLIDES, REUSE, MIN_Z = range(7)
 N_COUNT = 8
 
 # Rows of `C` (rows, R): what is known of the components of the switching function.
@@ -35,7 +36,7 @@ C_ROWS = 8
 T, T_BOUND, LOCATE, EPSILON, H_PREVIOUS, H_PIECE, ZENO, T_ZENO = range(8)
 N_OPT = 8
 # Entries of `info`.
-COUNT_OUT, COUNT_EVENTS, COMPONENT, REASON, N_SETS, N_RING, RETRIES = range(7)
+COUNT_OUT, COUNT_EVENTS, COMPONENT, REASON, N_SETS, N_RING, STARTED = range(7)
 N_INFO = 8
 
 # Why `drive` came back.
@@ -51,7 +52,8 @@ N_INFO = 8
     FAILED,
     BAD_INDICATOR,
     LOST_ROOT,
-) = range(11)
+    START,
+) = range(12)
 
 _STRICT = 1e-9  # z and w below this count as zero (condition C')
 _Z_EPS = 1e-9
@@ -74,7 +76,8 @@ def enumerate_function():
 
 @kernel
 def active_sets(starts, trial, F, G, enumerate_all, sets, flags):
-    """All active sets I that continue the solution from the candidate set I_0 = `trial` (Step 5 of Algorithm 2, eq. (14)).
+    """All active sets I that continue the solution from the candidate set I_0 = `trial` (Step 5 of Algorithm
+    2, eq. (14)).
 
     Parameters
     ----------
@@ -148,7 +151,6 @@ def active_sets(starts, trial, F, G, enumerate_all, sets, flags):
 @kernel
 def set_active(lay, starts, p, chosen):
     """Write the active set `chosen` (R,) into p; returns the codimension of the sliding surface."""
-    R = lay[R_]
     d = 0
     for j in range(starts.size - 1):
         members = 0
@@ -178,7 +180,9 @@ def watch_group(lay, starts, p, k):
 
 @kernel
 def thresholds(lay, starts, p, C, epsilon):
-    """Update the size of each group's indicators and epsilon of the epsilon-active sets from h at the present state."""
+    """Update the size of each group's indicators and epsilon of the epsilon-active sets from h at the
+    present state.
+    """
     h = lay[H]
     for j in range(starts.size - 1):
         low = np.inf
@@ -211,7 +215,9 @@ def begin_piece(method, f, g, y, p, lay, starts, work, control, C, opt):
 
 @kernel
 def suspicious(C, opt, h, R):
-    """True if some positive component may have dipped below zero inside the step, judged by the parabola through three step ends."""
+    """True if some positive component may have dipped below zero inside the step, judged by the parabola
+    through three step ends.
+    """
     ratio = opt[H_PREVIOUS] / h
     for k in range(R):
         g0 = C[G_START, k]
@@ -239,8 +245,20 @@ def suspicious(C, opt, h, R):
 
 
 @kernel
+def limit_by_weights(C, p, lay, h, work):
+    """Where x hardly moves the integrator does not limit its steps: let the weights change by 0.2 in a step at most."""
+    change = 0.1
+    for k in range(lay[R_]):
+        if p[lay[ACTIVE] + k] > 0.0:
+            change = max(change, abs(C[G_END, k] - C[G_START, k]))
+    work.reals[H_NEXT] = min(work.reals[H_NEXT], 0.2 / change * h)
+
+
+@kernel
 def remember(C, opt, h, R):
-    """The start of the step of length `h` just made becomes the earlier of the three points `suspicious` looks at."""
+    """The start of the step of length `h` just made becomes the earlier of the three points `suspicious`
+    looks at.
+    """
     for k in range(R):
         C[G_PREVIOUS, k] = C[G_START, k]
     opt[H_PREVIOUS] = h
@@ -248,7 +266,9 @@ def remember(C, opt, h, R):
 
 @kernel
 def record(t, y, h, rows, p, lay, work, info, t_out, y_out, q_out, mode_out):
-    """Store the end of a step, its dense output (over a length of time `h`) and the active set it was made with."""
+    """Store the end of a step, its dense output (over a length of time `h`) and the active set it was made
+    with.
+    """
     c = info[COUNT_OUT]
     t_out[c] = t
     for k in range(y.size):
@@ -282,8 +302,9 @@ def advance(
     Returns
     -------
     reason : int
-        DONE, FULL, FAILED (status of the integrator in info[REASON]), BAD_INDICATOR, IMMEDIATE, LOST_ROOT, or CHOICE: (t, y) is
-        a switching point of component info[COMPONENT] and the active set must be determined anew.
+        DONE, FULL, FAILED (status of the integrator in info[REASON]), BAD_INDICATOR, IMMEDIATE, LOST_ROOT,
+        or CHOICE: (t, y) is a switching point of component info[COMPONENT] and the active set must be
+        determined anew.
     """
     noinline()
     R = lay[R_]
@@ -298,11 +319,13 @@ def advance(
         if info[COUNT_OUT] >= t_out.size - 1:
             return FULL
         t = opt[T]
+        p[lay[COUNT] + MIN_Z] = 1.0
         status = adapt(method, try_step, f, jac, t, y, opt[T_BOUND], p, work, control)
         if status != OK:
             info[REASON] = status
             return FAILED
         h = work.reals[H_TAKEN]
+        dipped = p[lay[COUNT] + MIN_Z] < 0.0  # a weight was negative at a stage
         p[lay[COUNT] + REUSE] = 1.0 if fresh else 0.0
         g(t + h, F[Y_NEW], p, C[G_END])
         p[lay[COUNT] + REUSE] = 0.0
@@ -317,12 +340,13 @@ def advance(
         rows = 0
         middle = 1.0
         stale = False
-        if hit < 0 and suspicious(C, opt, h, R):
-            # A component may have dipped and come back: look at three interior points.
+        if hit < 0 and (dipped or suspicious(C, opt, h, R)):
+            # A component may have dipped and come back: look at interior points.
             rows = dense(method, f, t, y, h, p, work)
             stale = True
-            for i in range(1, 4):
-                theta = 0.25 * i
+            points = 9 if dipped else 3
+            for i in range(1, points + 1):
+                theta = i / (points + 1.0)
                 dense_eval(y, F[Q_0:], rows, theta, buffer)
                 g(t + theta * h, buffer, p, C[G_MIDDLE])
                 for k in range(R):
@@ -346,6 +370,8 @@ def advance(
                 to_surface(lay, starts, p, y, F_, G_)
             record(opt[T], y, h, rows, p, lay, work, info, t_out, y_out, q_out, mode_out)
             thresholds(lay, starts, p, C, opt[EPSILON])
+            if control.fixed == 0 and p[lay[COUNT] + SLIDES] > 0.0 and work.reals[ERR] < 1e-3:
+                limit_by_weights(C, p, lay, h, work)
             remember(C, opt, h, R)
             for k in range(R):
                 C[G_START, k] = C[G_END, k]
@@ -413,8 +439,8 @@ def advance(
             tol = opt[LOCATE] * (1.0 if p[lay[ACTIVE] + hit] > 0.0 else C[H_SCALE, hit])
             root[3] = 0.0
             status = root_on_step(
-                method, try_step, solid, f, jac, g, hit, t, y, low * h, high, verified, first * h, g_low, -1, 1, tol,
-                60, p, work, control, C[G_ROOT], root,
+                method, try_step, solid, f, jac, g, hit, t, y, low * h, high, verified, first * h, g_low, -1,
+                1, tol, 60, p, work, control, C[G_ROOT], root,
             )  # fmt: skip
             if status == NO_CONVERGENCE and verified == 0:
                 break
@@ -464,7 +490,9 @@ def advance(
 
 @kernel
 def accumulates(ring, count, remaining_limit):
-    """Time at which the switching points accumulate if their distances shrink geometrically and little is left, else NaN."""
+    """Time at which the switching points accumulate if their distances shrink geometrically and little is
+    left, else NaN.
+    """
     t = ring[0]
     for lag in (1, 2, 4, 6):
         if count <= 3 * lag:
@@ -485,8 +513,8 @@ def accumulates(ring, count, remaining_limit):
 
 @kernel
 def drive(
-    method, try_step, adapt, solid, dense, f, g, model, jac, enumerate_all, y, p, lay, starts, work, control, C, opt,
-    info, sets, flags, ring, t_out, y_out, q_out, mode_out, ev_t, ev_k, ev_before, ev_after,
+    method, try_step, adapt, solid, dense, f, g, model, jac, enumerate_all, y, p, lay, starts, work, control,
+    C, opt, info, sets, flags, ring, t_out, y_out, q_out, mode_out, ev_t, ev_k, ev_before, ev_after,
 ):  # fmt: skip
     """Algorithm 2: `advance` and `active_sets` in turn; returns the reason for stopping (see the list above)."""
     noinline()
@@ -494,6 +522,11 @@ def drive(
     n = y.size
     F_ = p[lay[FIELDS] : lay[FIELDS] + (R + 1) * n].reshape((R + 1, n))
     G_ = p[lay[GRADIENTS] : lay[GRADIENTS] + R * (n + 1)].reshape((R, n + 1))
+    if info[STARTED] == 0:
+        if not begin_run(method, f, g, model, enumerate_all, y, p, lay, starts, work, control, C, opt, info, sets, flags,
+                         ev_t, ev_k, ev_before, ev_after):  # fmt: skip
+            return START
+        info[STARTED] = 1
     while True:
         reason = advance(
             method, try_step, adapt, solid, dense, f, g, jac, y, p, lay, starts, work, control, C, opt, info,
@@ -507,7 +540,8 @@ def drive(
             ring[i] = ring[i - 1]
         ring[0] = opt[T]
         info[N_RING] += 1
-        # I_0: members, the region that was hit, and all regions within epsilon of their group's smallest indicator.
+        # I_0: members, the region that was hit, and all regions within epsilon of their group's smallest
+        # indicator.
         w = lay[WATCH]
         for k in range(R):
             member = p[lay[ACTIVE] + k] > 0.0
@@ -552,10 +586,53 @@ def drive(
 
 
 @kernel
+def begin_run(
+    method, f, g, model, enumerate_all, y, p, lay, starts, work, control, C, opt, info, sets, flags,
+    ev_t, ev_k, ev_before, ev_after,
+):  # fmt: skip
+    """Step 1 in the usual case: one active set follows from I_eps(x_0). False: undecided, Python looks
+    closer.
+    """
+    noinline()
+    R = lay[R_]
+    n = y.size
+    F_ = p[lay[FIELDS] : lay[FIELDS] + (R + 1) * n].reshape((R + 1, n))
+    G_ = p[lay[GRADIENTS] : lay[GRADIENTS] + R * (n + 1)].reshape((R, n + 1))
+    watch_all(lay, p, 1.0)
+    for k in range(R):
+        p[lay[ACTIVE] + k] = 0.0
+    p[lay[COUNT] + SLIDES] = 0.0
+    g(opt[T], y, p, C[G_ROOT])
+    h, w = lay[H], lay[WATCH]
+    for j in range(starts.size - 1):
+        low = np.inf
+        high = -np.inf
+        for k in range(starts[j], starts[j + 1]):
+            low = min(low, p[h + k])
+            high = max(high, p[h + k])
+        spread = high - low
+        if not np.isfinite(spread) or spread <= 0.0:
+            return False
+        for k in range(starts[j], starts[j + 1]):
+            C[H_SCALE, k] = spread
+            p[w + k] = 1.0 if p[h + k] - low <= opt[EPSILON] * spread else 0.0
+    model(opt[T], y, p, C[G_ROOT])
+    if active_sets(starts, p[w : w + R], F_, G_, enumerate_all, sets, flags) != 1 or flags[0] == 1:
+        return False
+    chosen = sets[0]
+    commit(
+        method, f, g, y, p, lay, starts, work, control, C, opt, info, chosen, ev_t, ev_k, ev_before, ev_after
+    )
+    info[COUNT_EVENTS] = 0
+    return True
+
+
+@kernel
 def commit(
     method, f, g, y, p, lay, starts, work, control, C, opt, info, chosen, ev_t, ev_k, ev_before, ev_after
 ):
-    """Continue with the active set `chosen` from (t, y): event record, projection onto the surfaces, restart of the integrator.
+    """Continue with the active set `chosen` from (t, y): event record, projection onto the surfaces, restart
+    of the integrator.
 
     The gradients of the candidate set must stand in p.
     """

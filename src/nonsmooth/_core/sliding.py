@@ -1,17 +1,21 @@
-"""The algebra of Stewart's active sets: sliding field, switching function, projection, and the LCP at a switching point.
+"""The algebra of Stewart's active sets: sliding field, switching function, projection, and the LCP at a
+switching point.
 
-Notation of Stewart 1996 (J. Austral. Math. Soc. B 37): groups j = 1..m, regions k of group j are numbered consecutively, group j
-owns the regions ``starts[j] .. starts[j+1]-1``. A system is ``x' = s(t, x) + sum_j f^j(t, x)`` with ``f^j = f_k`` where indicator h_k is the
-smallest of its group, eqs. (6)-(7). ``active[k]`` is 1.0 for the members of the active set I = (I^1, ..., I^m).
+Notation of Stewart 1996 (J. Austral. Math. Soc. B 37): groups j = 1..m, regions k of group j are numbered
+consecutively, group j owns the regions ``starts[j] .. starts[j+1]-1``. A system is ``x' = s(t, x) + sum_j
+f^j(t, x)`` with ``f^j = f_k`` where indicator h_k is the smallest of its group, eqs. (6)-(7). ``active[k]``
+is 1.0 for the members of the active set I = (I^1, ..., I^m).
 
-Sliding field (eqs. (9)-(11)). With one member a_j of every I^j as base and the others as unknowns, (11) reduces to
+Sliding field (eqs. (9)-(11)). With one member a_j of every I^j as base and the others as unknowns, (11)
+reduces to
 
     D lam = -(c_r . x'_0 + dh_r/dt),   D_rs = c_r . (f_s - f_a(s)),   c_r = grad h_r - grad h_a(r),   x'_0 = s + sum_j f_a_j,
 
-one row for every member r of I^j beyond the base: N_alpha of (11) is regular exactly if D is (the number alpha drops out, Lemma 1).
-Time is treated as a state: its derivative enters through dh/dt.
+one row for every member r of I^j beyond the base: N_alpha of (11) is regular exactly if D is (the number
+alpha drops out, Lemma 1). Time is treated as a state: its derivative enters through dh/dt.
 
-Fields are stored in ``F`` (R + 1, n), the last row being the smooth part; gradients in ``G`` (R, n + 1), the last column being dh/dt.
+Fields are stored in ``F`` (R + 1, n), the last row being the smooth part; gradients in ``G`` (R, n + 1), the
+last column being dh/dt.
 """
 
 from __future__ import annotations
@@ -26,7 +30,8 @@ SINGULAR = 1e-12  # pivot ratio below which condition B' counts as violated
 
 @kernel
 def least_norm(D, r, d, lam):
-    """Least-norm least-squares solution of ``D lam = r`` for a singular D: ``lam = D^T y`` with ``D D^T y = r``.
+    """Least-norm least-squares solution of ``D lam = r`` for a singular D: ``lam = D^T y`` with ``D D^T y =
+    r``.
 
     Returns
     -------
@@ -45,7 +50,8 @@ def least_norm(D, r, d, lam):
                 S[i, j] += D[i, k] * D[j, k]
         res[i] = r[i]
         top = max(top, S[i, i])
-    # Gauss-Jordan on the symmetric semidefinite S with diagonal pivots: y is a basic solution, lam = D^T y is unique.
+    # Gauss-Jordan on the symmetric semidefinite S with diagonal pivots: y is a basic solution, lam = D^T y
+    # is unique.
     for _ in range(d):
         p = -1
         best = 1e-20 * top
@@ -108,7 +114,8 @@ def one_surface(starts, active, F, G, z, out):
         d += product
         size += abs(product)
     if not abs(d) > SINGULAR * size:
-        # Condition B' is violated: both fields have the same normal speed. Equal weights are the least-norm choice.
+        # Condition B' is violated: both fields have the same normal speed. Equal weights are the least-norm
+        # choice.
         lam = 0.5
         ratio = 0.0 if abs(r) <= 1e-8 * size else -1.0
     else:
@@ -138,8 +145,8 @@ def combine(starts, active, F, G, z, out):
     Returns
     -------
     ratio : float
-        Pivot ratio of D (1 without sliding); below `SINGULAR` the least-norm weights were taken, and a negative value
-        says that not even those keep the solution on the surfaces.
+        Pivot ratio of D (1 without sliding); below `SINGULAR` the least-norm weights were taken, and a
+        negative value says that not even those keep the solution on the surfaces.
     """
     noinline()
     n = out.size
@@ -227,10 +234,11 @@ def combine(starts, active, F, G, z, out):
 
 @kernel
 def components(starts, active, watch, z, h, out):
-    """Components of the switching function psi: z_k for sliding members, ``h_k - min h`` for regions outside I.
+    """Components of the switching function psi: z_k for sliding members, ``h_k - min h`` for regions outside
+    I.
 
-    psi of Stewart 1996, sec. 4, is the smallest of them (and of t* - t); looked at one by one they are smooth. Regions that
-    are not watched, and the only member of an I^j, get 1.
+    psi of Stewart 1996, sec. 4, is the smallest of them (and of t* - t); looked at one by one they are
+    smooth. Regions that are not watched, and the only member of an I^j, get 1.
     """
     for j in range(starts.size - 1):
         members = 0
@@ -253,7 +261,8 @@ def components(starts, active, watch, z, h, out):
 
 @kernel
 def project(starts, active, h, G, y):
-    """One Newton step of least norm back onto the surfaces ``h_i = h_k``, i, k in I^j. Returns the largest drift.
+    """One Newton step of least norm back onto the surfaces ``h_i = h_k``, i, k in I^j. Returns the largest
+    drift.
 
     `h` and `G` must belong to the active regions at `y` (modified in place).
     """
@@ -302,9 +311,9 @@ def project(starts, active, h, G, y):
 def build_lcp(starts, trial, F, G, index, N, q):
     """The LCP (13) of Stewart 1996 for the candidate set I_0 = `trial`, groups with one candidate left out.
 
-    Rows of a group are scaled to size one (its indicator's units), the smooth part and the groups with one candidate are added to
-    the fields of the first group of the LCP (the split of the shared part is arbitrary), and alpha = 1 - min M makes
-    M_alpha positive (erratum 6).
+    Rows of a group are scaled to size one (its indicator's units), the smooth part and the groups with one
+    candidate are added to the fields of the first group of the LCP (the split of the shared part is
+    arbitrary), and alpha = 1 - min M makes M_alpha positive (erratum 6).
 
     Parameters
     ----------
@@ -356,7 +365,8 @@ def build_lcp(starts, trial, F, G, index, N, q):
             if group[b] == 0:
                 s += b_i
             N[a, b] = s
-    # Scale the rows of each group by their common spread: w changes by a positive factor, the solutions do not.
+    # Scale the rows of each group by their common spread: w changes by a positive factor, the solutions do
+    # not.
     for j in range(groups):
         size = 0.0
         for b in range(card):

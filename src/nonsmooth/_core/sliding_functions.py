@@ -1,7 +1,8 @@
-"""The three functions of a Filippov system that a run calls, in terms of its fields, indicators and gradients.
+"""The three functions of a Filippov system that a run calls, in terms of its fields, indicators and
+gradients.
 
-One compiled function for all systems: the parts of a system come in as first-class functions, so that a new system only
-compiles its own code.
+One compiled function for all systems: the parts of a system come in as first-class functions, so that a new
+system only compiles its own code.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from .filippov_run import (
     COUNT,
     FIELDS,
     GRADIENTS,
+    MIN_Z,
     N_COUNT,
     N_F,
     N_G,
@@ -48,12 +50,27 @@ def evaluate_function():
 
 
 def _evaluate(fields, indicators, gradients, starts, lay, t, y, p, out, op):
-    """FIELD: x' of the active set; SWITCH: components of the switching function; MODEL: fields and gradients of I_0.
+    """FIELD: x' of the active set; SWITCH: components of the switching function; MODEL: fields and gradients
+    of I_0.
 
     Evaluations of f_k, h_k and grad h_k are counted one by one, as in Tables 1 and 2 of Stewart 1996.
     """
     n, R = lay[N], lay[R_]
     active = p[lay[ACTIVE] : lay[ACTIVE] + R]
+    c = lay[COUNT]
+    if op == FIELD and p[c + SLIDES] == 0.0:
+        # No sliding: the sum of the active fields. Most evaluations end here; views of p cost more than the
+        # sum itself.
+        F = p[lay[FIELDS] : lay[FIELDS] + (R + 1) * n].reshape((R + 1, n))
+        fields(t, y, p, active, F)
+        for i in range(n):
+            out[i] = F[R, i]
+        for k in range(R):
+            if active[k] > 0.0:
+                p[c + N_F] += 1.0
+                for i in range(n):
+                    out[i] += F[k, i]
+        return
     watch = p[lay[WATCH] : lay[WATCH] + R]
     z = p[lay[Z] : lay[Z] + R]
     h = p[lay[H] : lay[H] + R]
@@ -103,7 +120,12 @@ def _evaluate(fields, indicators, gradients, starts, lay, t, y, p, out, op):
             gradients(t, y, p, z, G)
         slope = out if op == FIELD else np.empty(n)
         ratio = combine(starts, active, F, G, z, slope)
-        if op == FIELD and ratio < count[WORST]:
-            count[WORST] = ratio
+        if op == FIELD:
+            if ratio < count[WORST]:
+                count[WORST] = ratio
+            # Stages see weights inside the step for free: a dip below zero is looked into at its end.
+            for k in range(R):
+                if active[k] > 0.0 and z[k] < count[MIN_Z]:
+                    count[MIN_Z] = z[k]
     if op == SWITCH:
         components(starts, active, watch, z, h, out)

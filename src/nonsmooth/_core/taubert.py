@@ -1,7 +1,9 @@
-"""Taubert's methods as compiled loops: Euler and the classical Runge-Kutta method with a selected field at every stage.
+"""Taubert's methods as compiled loops: Euler and the classical Runge-Kutta method with a selected field at
+every stage.
 
-At each evaluation the field of the smallest indicator of every group is taken (Taubert 1976, 1981; Stewart 1996, sec. 5). No switching
-point is located: the error is of first order whatever the Runge-Kutta method, and sliding appears as chattering.
+At each evaluation the field of the smallest indicator of every group is taken (Taubert 1976, 1981; Stewart
+1996, sec. 5). No switching point is located: the error is of first order whatever the Runge-Kutta method,
+and sliding appears as chattering.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ def select(g, t, y, p, lay, starts, buffer):
 
 @kernel
 def taubert(f, g, t, y, dt, stages, p, lay, starts, t_out, y_out, mode_out):
-    """Steps of size `dt`, cut at the instants `t_out`; states there into the rows of `y_out`, active regions into `mode_out`.
+    """Steps of size `dt`, cut at the instants `t_out`; states there into the rows of `y_out`, active regions
+    into `mode_out`.
 
     `stages` is 1 (Euler, Taubert I) or 4 (classical Runge-Kutta, Taubert II).
 

@@ -1,8 +1,9 @@
 """Relay systems with known solutions: coupled relays that slide along intersections, and Filippov's spiral.
 
-`coupled_relays`: ``x' = -A sgn(x)``. For the matrices below the origin is reached in finite time by sliding along more and more surfaces.
-`filippov_spiral`: ``x_1' = -sgn x_1 + 2 sgn x_2``, ``x_2' = -2 sgn x_1 - sgn x_2``. Since ``d/dt (|x_1| + |x_2|) = -2`` the origin is reached
-at ``t = (|x_1(0)| + |x_2(0)|)/2``, after infinitely many crossings (Filippov 1988, ch. 3).
+`coupled_relays`: ``x' = -A sgn(x)``. For the matrices below the origin is reached in finite time by sliding
+along more and more surfaces. `filippov_spiral`: ``x_1' = -sgn x_1 + 2 sgn x_2``, ``x_2' = -2 sgn x_1 - sgn
+x_2``. Since ``d/dt (|x_1| + |x_2|) = -2`` the origin is reached at ``t = (|x_1(0)| + |x_2(0)|)/2``, after
+infinitely many crossings (Filippov 1988, ch. 3).
 """
 
 from __future__ import annotations

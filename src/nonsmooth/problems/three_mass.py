@@ -4,8 +4,8 @@
     x_2'' = (x_1 - x_2) + (x_3 - x_2) - x_2' - 0.3 sgn x_2'
     x_3'' = (x_2 - x_3) - x_3' - 0.3 sgn x_3' + 10 cos(pi t)
 
-on [0, 10]: 21 velocity reversals, and mass 1 sticks from t = 3.72899... on. The stored switching points were obtained from the exact
-piecewise linear flow in 30-digit arithmetic (errors below 1e-16 after rounding).
+on [0, 10]: 21 velocity reversals, and mass 1 sticks from t = 3.72899... on. The stored switching points were
+obtained from the exact piecewise linear flow in 30-digit arithmetic (errors below 1e-16 after rounding).
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
-"""The functions of a Filippov system made fit for the compiled run: three functions with the integrators' signature.
+"""The functions of a Filippov system made fit for the compiled run: three functions with the integrators'
+signature.
 
-``field`` is the sliding vector field of the active set that stands in `p`, ``switch`` the components of the switching function,
-``model`` fills fields and gradients of a candidate set for the LCP. All of them count evaluations of f, h and grad h one by one,
-as Stewart 1996 does in Tables 1 and 2.
+``field`` is the sliding vector field of the active set that stands in `p`, ``switch`` the components of the
+switching function, ``model`` fills fields and gradients of a candidate set for the LCP. All of them count
+evaluations of f, h and grad h one by one, as Stewart 1996 does in Tables 1 and 2.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import field as default
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,7 @@ class CompiledSystem:
     derivatives: dict
     keep: list
     python: PythonSystem
+    seen: dict = default(default_factory=dict)
 
     def new_p(self):
         """A fresh parameter array: the user's values, the rest zero."""
@@ -115,7 +118,7 @@ class PythonSystem:
                     if np.array_equal(values[:, a], values[:, b]):
                         raise ModelError(
                             f"indicators {b - self.starts[j]} and {a - self.starts[j]} of group {j} are equal everywhere "
-                            f"(seen at {len(points)} points): their regions have no inside; give each region its own indicator"
+                            f"(seen at {len(points)} points): their regions have no inside"
                         )
 
 
@@ -147,18 +150,26 @@ def compile_system(system, t0, x0) -> CompiledSystem:
     key = (n, _parameter_key(system.params))
     if key in system._compiled:
         compiled = system._compiled[key]
-        compiled.parameters = compiled.parameters.replaced(system.params)
-        compiled.python.parameters = compiled.parameters
-        for f in _user_functions(compiled.python):
-            f.parameters = compiled.parameters
+        if not _same_numbers(system.params, compiled.seen):
+            compiled.seen = dict(system.params)
+            compiled.parameters = compiled.parameters.replaced(system.params)
+            compiled.python.parameters = compiled.parameters
+            for f in _user_functions(compiled.python):
+                f.parameters = compiled.parameters
         compiled.python.check_finite(t0, x0)
         return compiled
     parameters = Parameters(system.params)
     python = PythonSystem(system, n, parameters)
     python.check(t0, x0)
     compiled = _build(python, t0, x0)
+    compiled.seen = dict(system.params)
     system._compiled[key] = compiled
     return compiled
+
+
+def _same_numbers(params, seen):
+    """Whether nothing changed; arrays may have been written into, so only plain numbers can tell."""
+    return all(isinstance(value, (int, float)) and value == seen.get(name) for name, value in params.items())
 
 
 def _user_functions(python):
@@ -208,8 +219,8 @@ def _compile(function, signature):
     return user_kernel(function, signature) if JIT_ENABLED else function
 
 
-# An exception of user code ends at the boundary of a first-class function: the values it should have written stay NaN, which
-# ends the run, and `FilippovRun` raises it again.
+# An exception of user code ends at the boundary of a first-class function: the values it should have written
+# stay NaN, which ends the run, and `FilippovRun` raises it again.
 
 
 def _rows_caller(chain, always):
@@ -236,7 +247,8 @@ def _entries_caller(chain):
     return call
 
 
-# -- chains: evaluate the rows that are asked for -------------------------------------------------------------------
+# -- chains: evaluate the rows that are asked for
+# -------------------------------------------------------------------
 
 
 def _constant_rows(values, n):

@@ -1,9 +1,10 @@
-"""Discontinuous systems in the decomposed form of Stewart 1996, eqs. (6)-(8): a smooth part plus groups of regions.
+"""Discontinuous systems in the decomposed form of Stewart 1996, eqs. (6)-(8): a smooth part plus groups of
+regions.
 
     x' = s(t, x) + sum_j f^j(t, x),    f^j = f_k^j  where  h_k^j(t, x) < h_l^j(t, x) for all l != k.
 
-Region k of a group is where its indicator is the *smallest* (erratum 1 to the paper: ``sgn v`` has the indicators ``-v`` and ``+v``, in
-this order for the regions ``v > 0`` and ``v < 0``).
+Region k of a group is where its indicator is the *smallest* (erratum 1 to the paper: ``sgn v`` has the
+indicators ``-v`` and ``+v``, in this order for the regions ``v > 0`` and ``v < 0``).
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ class Group:
     fields : sequence
         ``fields[k](t, x, p) -> (n,)``, or an array of shape (n,) for a constant field.
     indicators : sequence
-        ``indicators[k](t, x, p) -> float``, or an array c of shape (n,) for the linear indicator ``c . x``. Region k is where
-        indicator k is smallest.
+        ``indicators[k](t, x, p) -> float``, or an array c of shape (n,) for the linear indicator ``c . x``.
+        Region k is where indicator k is smallest.
     gradients : sequence, optional
-        ``gradients[k](t, x, p) -> (n,)`` or an array: gradient of indicator k. Missing ones are found by complex step where
-        that is safe, else by differences.
+        ``gradients[k](t, x, p) -> (n,)`` or an array: gradient of indicator k. Missing ones are found by
+        complex step where that is safe, else by differences.
     rates : sequence, optional
         ``rates[k](t, x, p) -> float``: partial time derivative of indicator k.
     name : str, optional
@@ -119,7 +120,9 @@ def _three_arguments(function):
 
 
 def _scaled_field(factor, direction):
-    """``factor * direction`` as a constant array or as a function (t, x, p); both may be constants or functions."""
+    """``factor * direction`` as a constant array or as a function (t, x, p); both may be constants or
+    functions.
+    """
     if not callable(factor) and not callable(direction):
         return float(factor) * np.asarray(direction, dtype=np.float64)
     f = _three_arguments(factor) if callable(factor) else None
@@ -165,7 +168,8 @@ def _negative_factor(amplitude):
 
 
 def relay(lower, upper, direction, indicator, gradient=None, rate=None, *, name=None) -> Group:
-    """A relay: ``upper * direction`` where the indicator is positive, ``lower * direction`` where it is negative.
+    """A relay: ``upper * direction`` where the indicator is positive, ``lower * direction`` where it is
+    negative.
 
     Parameters
     ----------

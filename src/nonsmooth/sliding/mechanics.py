@@ -1,8 +1,10 @@
 """Mechanical systems with friction of given normal force as Filippov systems.
 
-    q' = u,   M(t, q) u' = h(t, q, u) - sum_i a_i(t, q, u) w_i(t, q) sgn(gamma_i),   gamma_i = w_i^T u + zeta_i(t, q)
+    q' = u,   M(t, q) u' = h(t, q, u) - sum_i a_i(t, q, u) w_i(t, q) sgn(gamma_i),   gamma_i = w_i^T u +
+    zeta_i(t, q)
 
-One group per `FrictionElement`, with the regions gamma > 0 and gamma < 0 (Stewart 1996, sec. 2). The state is x = (q, u).
+One group per `FrictionElement`, with the regions gamma > 0 and gamma < 0 (Stewart 1996, sec. 2). The state
+is x = (q, u).
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ def divide_by_mass(M, b):
 
 
 def from_mechanical(system, t0, x0):
-    """The Filippov system of a `MechanicalSystem` whose only set-valued laws are friction elements along lines.
+    """The Filippov system of a `MechanicalSystem` whose only set-valued laws are friction elements along
+    lines.
 
     Parameters
     ----------
@@ -103,8 +106,8 @@ def _group(element, name, function, write_mass, M0, n, t0, q0, u0, p):
     sample = np.asarray(function(element.direction, f"direction of {name!r}", (n,)).raw(t0, q0, u0))
     if sample.size != n:
         raise InputError(
-            f"solve_filippov: the direction of {name!r} has shape {sample.shape}; friction in a plane (a disk) has no finite set of "
-            "regions, only friction along lines is converted"
+            f"solve_filippov: the direction of {name!r} has shape {sample.shape}; friction in a plane "
+            "(a disk) has no finite set of regions, only friction along lines is converted"
         )
     direction = function(_flat(element.direction), f"direction of {name!r}", (n,)) if sample.ndim == 2 else function(
         element.direction, f"direction of {name!r}", (n,)

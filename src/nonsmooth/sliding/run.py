@@ -1,10 +1,13 @@
-"""A run of Algorithm 2 (Stewart 1996) from Python: start, slices of the compiled run, and the decisions it leaves to us."""
+"""A run of Algorithm 2 (Stewart 1996) from Python: start, slices of the compiled run, and the decisions it
+leaves to us.
+"""
 
 from __future__ import annotations
 
 import sys
 import warnings
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -27,8 +30,28 @@ from nonsmooth.integrators.driver import get_method, make_control, make_work, no
 _SLICE = 512
 
 
+def entry(dispatcher):
+    """The compiled form of a kernel that exists for one signature only.
+
+    Calling it leaves out the look-up by argument types, which for a dozen first-class functions takes longer
+    than a short run.
+    """
+    found = _entries.get(id(dispatcher))
+    if found is None:
+        overloads = getattr(dispatcher, "overloads", None)
+        if not overloads or len(overloads) != 1:
+            return dispatcher
+        found = _entries[id(dispatcher)] = next(iter(overloads.values())).entry_point
+    return found
+
+
+_entries: dict[int, object] = {}
+
+
 class Caught:
-    """Catches what user code raises inside compiled code (Python can only report it there), to raise it again."""
+    """Catches what user code raises inside compiled code (Python can only report it there), to raise it
+    again.
+    """
 
     def __init__(self):
         self.error = None
@@ -125,7 +148,7 @@ class FilippovRun:
         self.t_star = np.inf
         self.retries, self.retry_time = 0, np.nan
         self.warned: set = set()
-        location = max(1e-15, 1e-5 * options.rtol) if options.location is None else options.location
+        location = max(3e-14, 1e-4 * options.rtol) if options.location is None else options.location
         if location == "dense":
             location = -max(
                 1e-14, 0.1 * options.rtol
@@ -136,7 +159,8 @@ class FilippovRun:
         self.opt[core.ZENO] = 1.5e-8 * max(self.span, 1e-300)
         self.new_buffers()
 
-    # -- views into the state of the run ----------------------------------------------------------------------------
+    # -- views into the state of the run
+    # ----------------------------------------------------------------------------
 
     @property
     def t(self):
@@ -191,7 +215,6 @@ class FilippovRun:
 
     def start(self):
         """Active set at the start: I_0 = I_eps(x_0), then Step 5."""
-        self.work.reals[H_NEXT] = self.o.first_step
         self.scale_indicators()
         self.trial_from_indicators()
         self.decide("start")
@@ -203,7 +226,9 @@ class FilippovRun:
         return self.part(core.H, self.R).copy()
 
     def scale_indicators(self):
-        """Size of the indicators of each group: their spread, or what their gradients make of the size of the state."""
+        """Size of the indicators of each group: their spread, or what their gradients make of the size of
+        the state.
+        """
         saved = self.active.copy()
         h = self.evaluate_indicators()
         self.active[:] = saved
@@ -268,7 +293,9 @@ class FilippovRun:
         return [(chosen, degenerate)]
 
     def slope_of(self, members):
-        """x' of the active set `members`, its weights and the pivot ratio, with fields and gradients as they stand in p."""
+        """x' of the active set `members`, its weights and the pivot ratio, with fields and gradients as they
+        stand in p.
+        """
         z, slope = np.zeros(self.R), np.zeros(self.n)
         ratio = combine(self.c.starts, members, self.F, self.G, z, slope)
         return slope, z, ratio
@@ -290,7 +317,8 @@ class FilippovRun:
         slopes = [self.slope_of(members)[0] for members, _ in found]
         size = max(np.abs(slopes).max(), 1e-300)
         if all(np.abs(s - slopes[0]).max() <= 1e-9 * size for s in slopes):
-            # Different weights, one velocity: condition B' is violated. Least-norm weights on the union of the sets.
+            # Different weights, one velocity: condition B' is violated. Least-norm weights on the union of
+            # the sets.
             union = np.max([members for members, _ in found], axis=0)
             slope, z, ratio = self.slope_of(union)
             self.warn_degenerate("B'", "weights are not unique although x' is; least-norm weights are used")
@@ -308,7 +336,8 @@ class FilippovRun:
             )
             if len(holds) == 1:
                 return found[holds[0]]
-        # Documented rule: the fewest members (a surface that may be left is left), then the order of the regions.
+        # Documented rule: the fewest members (a surface that may be left is left), then the order of the
+        # regions.
         order = sorted(range(len(found)), key=lambda k: (found[k][0].sum(), tuple(-found[k][0])))
         pick, t_star = order[0], None
         if self.o.choose is not None:
@@ -337,7 +366,9 @@ class FilippovRun:
         return found[pick]
 
     def holds(self, members):
-        """Whether a short midpoint step with the active set `members` ends where its regions are the smallest."""
+        """Whether a short midpoint step with the active set `members` ends where its regions are the
+        smallest.
+        """
         saved = self.active.copy(), self.part(core.WATCH, self.R).copy()
         core.set_active(self.c.lay, self.c.starts, self.p, members)
         dt = 1e-4 * min(self.span, abs(self.t1 - self.t))
@@ -357,28 +388,35 @@ class FilippovRun:
         with Caught() as caught:
             core.commit(
                 self.data, self.c.field, self.c.switch, self.y, self.p, self.c.lay, self.c.starts, self.work,
-                self.control, self.C, self.opt, self.info, members, self.ev_t, self.ev_k, self.ev_before, self.ev_after,
+                self.control, self.C, self.opt, self.info, members, self.ev_t, self.ev_k, self.ev_before,
+                self.ev_after,
             )  # fmt: skip
         caught.reraise()
 
     def set_bound(self):
         self.opt[core.T_BOUND] = min(self.t1, self.t_star) if self.t1 >= self.t0 else self.t1
 
-    # -- decisions ----------------------------------------------------------------------------------------------------
+    # -- decisions
+    # ----------------------------------------------------------------------------------------------------
 
     def go(self):
         """Run to the end of the span."""
-        self.start()
-        self.info[core.COUNT_EVENTS] = 0  # the first active set is no event
+        self.work.reals[H_NEXT] = self.o.first_step
         while True:
             with Caught() as caught:
-                reason = core.drive(
+                reason = entry(core.drive)(
                     self.data, *self.pieces, self.c.field, self.c.switch, self.c.model, no_jacobian(),
-                    core.enumerate_function(), self.y, self.p, self.c.lay, self.c.starts, self.work, self.control,
-                    self.C, self.opt, self.info, self.sets, self.flags, self.ring, self.t_out, self.y_out, self.q_out,
-                    self.mode_out, self.ev_t, self.ev_k, self.ev_before, self.ev_after,
+                    core.enumerate_function(), self.y, self.p, self.c.lay, self.c.starts, self.work,
+                    self.control, self.C, self.opt, self.info, self.sets, self.flags, self.ring, self.t_out,
+                    self.y_out, self.q_out, self.mode_out, self.ev_t, self.ev_k, self.ev_before,
+                    self.ev_after,
                 )  # fmt: skip
             caught.reraise()
+            if reason == core.START:
+                self.start()
+                self.info[core.COUNT_EVENTS] = 0  # the first active set is no event
+                self.info[core.STARTED] = 1
+                continue
             if reason == core.DONE and self.t == self.t1:
                 self.flush()
                 self.check_sliding()
@@ -457,7 +495,9 @@ class FilippovRun:
         self.active[:] = members
 
     def immediate(self, k):
-        """Region k is entered at once after a restart: the set was chosen at a degenerate point. Decide again with k, then step."""
+        """Region k is entered at once after a restart: the set was chosen at a degenerate point. Decide
+        again with k, then step.
+        """
         before = self.active.copy()
         self.trial_after()
         self.part(core.WATCH, self.R)[k] = 1.0
@@ -471,7 +511,9 @@ class FilippovRun:
         )
 
     def small_step(self, text):
-        """Fallback: a Taubert-type step, Euler with the least-norm selection of the field, then a new active set."""
+        """Fallback: a Taubert-type step, Euler with the least-norm selection of the field, then a new active
+        set.
+        """
         self.warn_degenerate("C'", text + "; a small Euler step with a selected field passes the point")
         dt = min(1e-7 * self.span, abs(self.t1 - self.t))
         members = self.active if np.any(self.active) else self.part(core.WATCH, self.R)
@@ -538,7 +580,8 @@ class FilippovRun:
         if worst < -0.5:
             self.warn_degenerate("B'", "the sliding equations (11) were inconsistent in part of the run")
 
-    # -- reporting ----------------------------------------------------------------------------------------------------
+    # -- reporting
+    # ----------------------------------------------------------------------------------------------------
 
     def region(self, k):
         j = int(np.searchsorted(self.c.starts, k, side="right") - 1)
@@ -546,9 +589,20 @@ class FilippovRun:
 
     def named(self, members):
         """Active set as a tuple of tuples of region numbers, one per group."""
-        on = members.tolist()
+        return self.named_all(np.asarray(members)[None])[0]
+
+    def named_all(self, rows):
+        """`named` for the rows of an array; a run has few different sets, each is worked out once."""
         s = self.c.starts.tolist()
-        return tuple(tuple(k - a for k in range(a, b) if on[k] > 0) for a, b in zip(s, s[1:]))
+        known: dict[bytes, tuple] = {}
+        names = []
+        for row in rows:
+            key = row.tobytes()
+            if key not in known:
+                on = row.tolist()
+                known[key] = tuple(tuple(k - a for k in range(a, b) if on[k] > 0) for a, b in pairwise(s))
+            names.append(known[key])
+        return names
 
     def note(self, text):
         self.out.notes.append(text)

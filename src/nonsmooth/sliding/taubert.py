@@ -1,4 +1,6 @@
-"""Taubert I and II (Stewart 1996, sec. 5) as comparison methods: fixed steps, a selected field, no location of switching points."""
+"""Taubert I and II (Stewart 1996, sec. 5) as comparison methods: fixed steps, a selected field, no location
+of switching points.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ def solve_taubert(compiled, system, t_span, x0, method, dt, t_eval):
     y_out = np.empty((times.size, compiled.n))
     modes = np.empty((times.size, int(compiled.lay[core.R_])), dtype=np.int8)
     steps = taubert(
-        compiled.field, compiled.switch, t0, y, float(dt), _STAGES[method], p, compiled.lay, compiled.starts, times, y_out, modes
+        compiled.field, compiled.switch, t0, y, float(dt), _STAGES[method], p, compiled.lay, compiled.starts,
+        times, y_out, modes
     )  # fmt: skip
     count = p[compiled.lay[core.COUNT] :]
     counts = {"f": int(count[core.N_F]), "h": int(count[core.N_H]), "grad_h": 0}
@@ -41,9 +44,10 @@ def solve_taubert(compiled, system, t_span, x0, method, dt, t_eval):
     ok = steps >= 0
     result = Result(
         times, y=y_out.T, modes=2 * modes.T, dt=np.full(times.size, dt), order=np.ones(times.size),
-        status=0 if ok else -1, message="" if ok else "the state became infinite", nfev=abs(steps) * _STAGES[method],
-        nsteps=abs(steps), method=method, method_options={"dt": dt}, params=system.params,
-        coordinate_names=system.names or (), extra={"evaluations": counts, "t_switch": np.zeros(0), "notes": []},
+        status=0 if ok else -1, message="" if ok else "the state became infinite", nfev=abs(steps) *
+        _STAGES[method], nsteps=abs(steps), method=method, method_options={"dt": dt}, params=system.params,
+        coordinate_names=system.names or (), extra={"evaluations": counts, "t_switch": np.zeros(0), "notes":
+        []},
     )  # fmt: skip
     if not ok:
         error = NonFiniteStateError(
