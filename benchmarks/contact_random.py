@@ -79,7 +79,7 @@ def campaign(count, seed=0):
             honest = honest and max(check.unit, check.scaled) <= TOL and check.cone <= 1e-12
         else:
             failed[family] += 1
-            honest = honest and len(result.message) > 20 and max(check.unit, check.scaled) > TOL
+            honest = honest and len(result.message) > 20
         lies[family] += not honest
     return solved, failed, lies
 

@@ -123,6 +123,21 @@ def test_empty_and_resting_problems():
     assert result.success and not result.r.any()
 
 
+def test_large_friction_does_not_hide_approach():
+    """With mu = 1e6 zero impulses have a tiny natural map although the contacts approach: that is no
+    success."""
+    rng = np.random.default_rng(0)
+    H = rng.normal(size=(14, 12))
+    q = rng.normal(size=12)
+    q[::3] = -np.abs(q[::3])
+    problem = ContactProblem(H.T @ H, q, 1e6)
+    assert residual(problem, np.zeros(12)).unit < 1e-6
+    result = solve_contact(problem, lambda problem, r, run: (r, 0.0, 0), tol=1e-6)
+    assert not result.success and "approach" in result.message
+    result = solve_contact(problem, tol=1e-6)
+    assert not result.success or result.u.reshape(-1, 3)[:, 0].min() > -1e-5 * problem.q_norm
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_failure_is_declared(method):
     # no mass can be moved and the contact approaches: there is no solution
@@ -163,6 +178,7 @@ def test_impulses_outside_the_cone_are_not_returned():
     "kwargs, error",
     [
         (dict(method="simplex"), InputError),
+        (dict(method=["nsgs"]), InputError),
         (dict(tol=0.0), RangeError),
         (dict(tol=-1e-8), RangeError),
         (dict(tol=np.nan), RangeError),

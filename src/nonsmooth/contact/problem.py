@@ -29,6 +29,9 @@ from nonsmooth.errors import InputError, ModelError, NonFiniteError, RangeError,
 #: Above this share of non-zero blocks a matrix is treated as dense by the direct solvers.
 DENSE_SHARE = 0.3
 
+#: Largest entries of W and q have to lie between this and its inverse.
+EXTREME = 1e-100
+
 
 class Blocks(NamedTuple):
     """W in block rows: block `k` of contact `i` is ``data[k]`` for
@@ -101,11 +104,8 @@ class ContactProblem:
                     f"give one bool per contact, shape ({self.n_contacts},)."
                 )
             self.bilateral = flags.copy()
+        _check_magnitude(self.q, "q")
         self.q_norm = float(np.linalg.norm(self.q))
-        if not np.isfinite(self.q_norm) or (self.q_norm == 0.0 and np.any(self.q)):
-            # squares overflow or underflow: take the norm of scaled entries
-            top = float(np.max(np.abs(self.q)))
-            self.q_norm = top * float(np.linalg.norm(self.q / top))
         self.solution = None
         self.guesses = []
         self.info = {}
@@ -309,7 +309,18 @@ def _matrix(value, name, shape):
         raise ShapeError(f"{name} has shape {A.shape}; {shape} is wanted (rows of q decide).")
     if not np.all(np.isfinite(entries)):
         raise NonFiniteError(f"{name} holds NaN or infinite entries; give finite numbers.")
+    _check_magnitude(entries, name)
     return A
+
+
+def _check_magnitude(entries, name):
+    """Refuse numbers whose squares overflow or vanish: a residual computed from them would mean nothing."""
+    top = float(np.max(np.abs(entries))) if entries.size else 0.0
+    if top != 0.0 and not EXTREME < top < 1.0 / EXTREME:
+        raise RangeError(
+            f"the largest entry of {name} is {top:.1e}; beyond {EXTREME:.0e} to {1 / EXTREME:.0e} "
+            "rounding cannot be judged. Choose other units."
+        )
 
 
 def _friction(mu, n, dim) -> np.ndarray:

@@ -56,6 +56,18 @@ def natural_map(r, u, mu, rho, bilateral=None):
     return r - project(r - rho[:, None] * shifted, mu, bilateral)
 
 
+def approach(problem, u) -> float:
+    """Norm of the approaching normal velocities ``min(0, u_N)`` relative to ``|q|``.
+
+    For ``mu`` far above 1 the natural map shrinks by ``1 / mu`` where impulses are missing, and a small
+    residual no longer says that contacts have stopped to approach; this does.
+    """
+    normal = np.asarray(u).reshape(-1, problem.dim)[~problem.bilateral, 0]
+    size = problem.q_norm if problem.q_norm > 0.0 else 1.0
+    value = float(np.linalg.norm(np.minimum(0.0, normal))) / size
+    return value if np.isfinite(value) else np.inf
+
+
 def residual(problem, r, u=None) -> Residual:
     """Residual of impulses `r` in both scalings; ``u = W r + q`` is recomputed unless given."""
     n, dim = problem.n_contacts, problem.dim

@@ -7,9 +7,15 @@ import time
 import numpy as np
 
 from nonsmooth._core.nsgs import multiply, natural_residual
+from nonsmooth.contact.residual import approach
 
 #: Compiled loops return to Python after about this many block products (well under 50 ms).
 SLICE = 2_000_000
+
+#: Above this friction the residual alone does not bound the approaching velocities; then they have to fall
+#: below `APPROACH` times the tolerance too.
+ROUGH = 3.0
+APPROACH = 10.0
 
 
 class Run:
@@ -24,6 +30,7 @@ class Run:
         self.swept = 0  # sweeps of NSGS already behind the start value
         self.deadline = None if time_limit is None else time.monotonic() + time_limit
         self._u = np.empty(problem.q.size)
+        self._rough = bool(np.any(problem.mu > ROUGH))
 
     def expired(self) -> bool:
         """Whether the time limit is over. It only ever stops a run, it never steers one."""
@@ -39,6 +46,8 @@ class Run:
             u += p.q
         values = natural_residual(u, r, p.mu, p.bilateral, p.rho, p.dim, 1.0)
         worst = max(values) / p.q_norm
+        if self._rough:
+            worst = max(worst, approach(p, u) / APPROACH)
         return worst if np.isfinite(worst) else np.inf
 
     def slice(self) -> int:

@@ -19,8 +19,8 @@ from nonsmooth.contact.first_order import apgd, pjor
 from nonsmooth.contact.newton import newton
 from nonsmooth.contact.nsgs import nsgs
 from nonsmooth.contact.problem import ContactProblem
-from nonsmooth.contact.residual import project, residual
-from nonsmooth.contact.run import Run
+from nonsmooth.contact.residual import approach, project, residual
+from nonsmooth.contact.run import APPROACH, ROUGH, Run
 from nonsmooth.errors import InputError, RangeError
 
 #: Impulses of a successful result leave their cones by at most this much, relative to the largest impulse.
@@ -105,7 +105,8 @@ def solve_contact(
     method : str or callable
         A name in `METHODS`, or ``function(problem, r, run) -> (r, residual, iterations)``.
     tol : float
-        Both residuals, relative to ``|q|``, have to fall below it.
+        Both residuals, relative to ``|q|``, have to fall below it, and approaching normal velocities below
+        ten times it.
     max_iter : int, optional
         Limit on iterations; the default depends on the method.
     guess : array_like or ContactResult, optional
@@ -154,10 +155,11 @@ def solve_contact(
         r = _inside(problem, r)
         u = problem.velocity(r)
         verdict = residual(problem, r, u)
-    success = verdict.scaled <= tol and verdict.unit <= tol and verdict.cone <= CONE_TOL
+        stopped = approach(problem, u) <= APPROACH * tol
+    success = verdict.scaled <= tol and verdict.unit <= tol and verdict.cone <= CONE_TOL and stopped
     if run.stages:
         name = f"{name}: " + ", ".join(run.stages)
-    message = "converged" if success else _why(problem, run, verdict, tol)
+    message = "converged" if success else _why(problem, run, verdict, tol, stopped)
     return ContactResult(
         r, u, verdict.scaled, verdict.unit, verdict.cone, int(iterations), name, success, message
     )
@@ -191,7 +193,13 @@ def _pack(problem):
     """Flat copies of the data of a small problem for `solve_direct`; an empty tuple if it is large or at
     rest."""
     n = problem.n_contacts
-    if n == 0 or n > DIRECT_CONTACTS or problem.q_norm == 0.0 or problem.matrix_free:
+    if (
+        n == 0
+        or n > DIRECT_CONTACTS
+        or problem.q_norm == 0.0
+        or np.any(problem.mu > ROUGH)
+        or problem.matrix_free
+    ):
         return ()
     b = problem.blocks
     flags = problem.bilateral.astype(float)
@@ -203,7 +211,7 @@ def _pack(problem):
 def _method(method):
     if callable(method):
         return method, getattr(method, "__name__", type(method).__name__)
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InputError(
             f"solve_contact: method = {method!r} is unknown; choose one of {', '.join(METHODS)}."
         )
@@ -231,10 +239,14 @@ def _inside(problem, r) -> np.ndarray:
     return project(r.reshape(-1, problem.dim), problem.mu, problem.bilateral).ravel()
 
 
-def _why(problem, run, verdict, tol) -> str:
+def _why(problem, run, verdict, tol, stopped) -> str:
     """Why a run ended above its tolerance, with what to try."""
     worst = max(verdict.scaled, verdict.unit)
     parts = [f"residual {worst:.1e} is above tol = {tol:.1e}"]
+    if worst <= tol:
+        parts = [f"residual {worst:.1e} is below tol = {tol:.1e}"]
+    if not stopped:
+        parts.append("contacts still approach")
     if run.expired():
         parts.append("the time limit struck")
     W = problem.dense_W if problem.q.size <= 400 and not problem.matrix_free else None
