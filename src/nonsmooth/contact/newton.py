@@ -196,6 +196,8 @@ class _Iteration:
         self.q = self.s * problem.q
         self.size = float(np.linalg.norm(self.q))
         self.best_r, self.best = r.copy(), run.measure(r)
+        # the residual holds mu |u_T|, Newton's equations hold |u_T|
+        self.amplified = max(1.0, float(problem.mu.max(initial=0.0)))
         self.done = 0
 
     def finished(self) -> bool:
@@ -232,7 +234,7 @@ class _Iteration:
         centre = self.best_r / self.s
         waiting = 0
         while not self.finished() and waiting < patience:
-            stop = max(1e-13, 1e-3 * self.best) * self.size
+            stop = max(1e-13, 1e-3 * self.best) * self.size / self.amplified
             x, count, value = self.newton(ALART_CURNIER, eps, eps, centre, 30, stop, MEMORY)
             solved = value <= stop
             x, improved = self.offer(x)
@@ -252,7 +254,7 @@ class _Iteration:
             if self.finished():
                 return False
             before = self.best
-            stop = 0.1 * self.run.tol * self.size
+            stop = 0.1 * self.run.tol * self.size / self.amplified
             x, _, _ = self.newton(form, eps, 0.0, self.best_r / self.s, 60, stop, memory)
             self.offer(x)
             if self.best < 0.7 * before:
