@@ -351,6 +351,8 @@ def run_extrapolated(
                             before = structure(kind, s.modes[PREVIOUS, l])
                             if structure(kind, x.modes_E[l]) == before:
                                 continue
+                            if kind != HALF_LINE and (before == 0 or x.modes_E[l] == 0):
+                                continue  # friction that comes or goes with its contact
                             if certified or (before != 1 and not ahead):
                                 law = l
                             certified = False
