@@ -1,5 +1,5 @@
-"""Speed of `solve_ivp` against SciPy, at equal error: the impact oscillator, the three masses with known modes, and plain
-Python right-hand sides. Ratios of best times in one process.
+"""Speed of `solve_ivp` against SciPy, at equal error: the impact oscillator, the three masses with known
+modes, and plain Python right-hand sides. Ratios of best times in one process.
 
     python benchmarks/ivp_speed.py
 """
@@ -28,7 +28,8 @@ def best(function, repeats):
     return shortest, value
 
 
-# -- impact oscillator (Studer et al. 2008, sec. 10.3) ---------------------------------------------------------------
+# -- impact oscillator (Studer et al. 2008, sec. 10.3)
+# ---------------------------------------------------------------
 
 
 @numba.njit
@@ -67,11 +68,17 @@ def oscillator_exact(t_end):
         if t + hi >= t_end:
             s = t_end - t
             return np.array([position(s), w * (-a * np.sin(w * s) + b * np.cos(w * s))], dtype=float)
-        t, x, v = t + hi, np.longdouble(0), np.longdouble(-0.6) * w * (-a * np.sin(w * hi) + b * np.cos(w * hi))
+        t, x, v = (
+            t + hi,
+            np.longdouble(0),
+            np.longdouble(-0.6) * w * (-a * np.sin(w * hi) + b * np.cos(w * hi)),
+        )
 
 
 def oscillator_scipy(rtol, t_end, method):
-    """What a SciPy user writes: stop at the wall, reflect, start again (restarted a little inside to avoid re-triggers)."""
+    """What a SciPy user writes: stop at the wall, reflect, start again (restarted a little inside to avoid
+    re-triggers).
+    """
 
     def fun(t, y):
         return [y[1], -200.0 * (y[0] + 0.15)]
@@ -91,19 +98,25 @@ def oscillator_scipy(rtol, t_end, method):
 
 def ours_oscillator(rtol, t_end, method):
     wall = ns.Switch(gap, kind="unilateral", reset=rebound)
-    return ns.solve_ivp(oscillator, (0, t_end), [-0.5, 0.2], method, switches=[wall], rtol=rtol, atol=rtol).y[:, -1]
+    return ns.solve_ivp(oscillator, (0, t_end), [-0.5, 0.2], method, switches=[wall], rtol=rtol, atol=rtol).y[
+        :, -1
+    ]
 
 
-# -- three masses with friction (Stewart 1996, eq. (15)), reversals only (before mass 1 sticks) ------------------------
+# -- three masses with friction (Stewart 1996, eq. (15)), reversals only (before mass 1 sticks)
+# ------------------------
 
 
 @numba.njit
 def masses(t, y, mode):
     return (
-        y[3], y[4], y[5], -y[0] + (y[1] - y[0]) - y[3] - 0.3 * mode[0],
+        y[3],
+        y[4],
+        y[5],
+        -y[0] + (y[1] - y[0]) - y[3] - 0.3 * mode[0],
         (y[0] - y[1]) + (y[2] - y[1]) - y[4] - 0.3 * mode[1],
         (y[1] - y[2]) - y[5] - 0.3 * mode[2] + 10.0 * np.cos(np.pi * t),
-    )  # fmt: skip
+    )
 
 
 @numba.njit
@@ -117,7 +130,9 @@ MASSES_END = 3.7
 
 def ours_masses(rtol):
     switch = ns.Switch(velocities, size=3)
-    return ns.solve_ivp(masses, (0, MASSES_END), START, "DOP853", switches=[switch], rtol=rtol, atol=rtol).y[:, -1]
+    return ns.solve_ivp(masses, (0, MASSES_END), START, "DOP853", switches=[switch], rtol=rtol, atol=rtol).y[
+        :, -1
+    ]
 
 
 def scipy_masses(rtol):
@@ -137,10 +152,13 @@ def scipy_masses(rtol):
     def fun(t, y, mode):
         x, v = y[:3], y[3:]
         return [
-            v[0], v[1], v[2], -x[0] + (x[1] - x[0]) - v[0] - 0.3 * mode[0],
+            v[0],
+            v[1],
+            v[2],
+            -x[0] + (x[1] - x[0]) - v[0] - 0.3 * mode[0],
             (x[0] - x[1]) + (x[2] - x[1]) - v[1] - 0.3 * mode[1],
             (x[1] - x[2]) - v[2] - 0.3 * mode[2] + 10.0 * np.cos(np.pi * t),
-        ]  # fmt: skip
+        ]
 
     while t < MASSES_END:
         for i, reversal in enumerate(events):
@@ -163,7 +181,9 @@ def main():
         ours_oscillator(rtol, 3.0, "DOP853")
         spent, y = best(lambda r=rtol: ours_oscillator(r, 3.0, "DOP853"), 100)
         reached.append((abs(y - exact).max(), spent))
-        print(f"  nonsmooth                              {rtol:8.0e}  {reached[-1][0]:.1e}   {1e3 * spent:8.3f}")
+        print(
+            f"  nonsmooth                              {rtol:8.0e}  {reached[-1][0]:.1e}   {1e3 * spent:8.3f}"
+        )
     for rtol in (1e-10, 1e-11, 1e-12, 1e-13):
         spent, y = best(lambda r=rtol: oscillator_scipy(r, 3.0, "DOP853"), 5)
         error = abs(y - exact).max()
@@ -188,12 +208,15 @@ def main():
 
     print("plain Python right-hand side, harmonic oscillator to t = 100, rtol 1e-6: SciPy time / ours")
     for method in ("RK23", "RK45", "DOP853", "Radau"):
+
         def fun(t, y):
             return [y[1], -y[0]]
 
         ns.solve_ivp(fun, (0, 1), [1.0, 0.0], method)
         mine, _ = best(lambda m=method: ns.solve_ivp(fun, (0, 100), [1.0, 0.0], m, rtol=1e-6), 7)
-        theirs, _ = best(lambda m=method: scipy.integrate.solve_ivp(fun, (0, 100), [1.0, 0.0], m, rtol=1e-6), 7)
+        theirs, _ = best(
+            lambda m=method: scipy.integrate.solve_ivp(fun, (0, 100), [1.0, 0.0], m, rtol=1e-6), 7
+        )
         print(f"  {method:8s} {theirs / mine:5.2f}   ({1e3 * mine:.2f} ms against {1e3 * theirs:.2f} ms)")
 
 

@@ -78,7 +78,9 @@ def test_constant_zero_switch():  # B37
 
 
 def test_event_at_a_step_point_and_at_the_end():  # B39
-    result = solve_ivp(clock, (0, 1), [0.0], switches=[Switch(lambda t, y: t - 0.5)], first_step=0.5, max_step=0.5)
+    result = solve_ivp(
+        clock, (0, 1), [0.0], switches=[Switch(lambda t, y: t - 0.5)], first_step=0.5, max_step=0.5
+    )
     assert len(result.events) == 1 and abs(result.events[0].t - 0.5) <= 4e-16
     result = solve_ivp(clock, (0, 1), [0.0], switches=[Switch(lambda t, y: 1.0 - t)])
     assert len(result.events) == 1 and result.events[0].t == 1.0
@@ -99,7 +101,9 @@ def test_not_repeatable_switch():  # B42
 
 
 def test_discontinuous_switch_is_located_and_flagged():  # B43
-    result = solve_ivp(clock, (0, 1), [0.0], switches=[Switch(lambda t, y: -1.0 if t < 1 / 3 else 1.0, name="step")])
+    result = solve_ivp(
+        clock, (0, 1), [0.0], switches=[Switch(lambda t, y: -1.0 if t < 1 / 3 else 1.0, name="step")]
+    )
     (event,) = result.events
     assert event.extra["jump"] and abs(event.t - 1 / 3) <= 4.5e-16
 
@@ -138,14 +142,19 @@ def test_exceptions_pass_through(where, error):  # B54, B57
         return value
 
     switch = Switch(
-        lambda t, y: fail("g", y[0]) if t > 0.2 else y[0], kind="unilateral", name="floor",
+        lambda t, y: fail("g", y[0]) if t > 0.2 else y[0],
+        kind="unilateral",
+        name="floor",
         reset=lambda t, y: fail("reset", [y[0], 1.0]),
-    )  # fmt: skip
+    )
     with pytest.raises(error) as info:
         solve_ivp(
-            lambda t, y: fail("fun", [y[1], -1.0]) if t > 0.2 else [y[1], -1.0], (0, 3), [1.0, 0.0], switches=[switch],
+            lambda t, y: fail("fun", [y[1], -1.0]) if t > 0.2 else [y[1], -1.0],
+            (0, 3),
+            [1.0, 0.0],
+            switches=[switch],
             max_step=0.05,
-        )  # fmt: skip
+        )
     assert info.value is kept
     assert any(where in note for note in info.value.__notes__)
     if error is not SystemExit:

@@ -1,6 +1,7 @@
-"""Compere 2001, chapter 5: Tables 5.3 to 5.6, paper | here. Rows marked S are substitutes (the originals are not available).
+"""Compere 2001, chapter 5: Tables 5.3 to 5.6, paper | here. Rows marked S are substitutes (the originals are
+not available).
 
-    python benchmarks/papers/compere2001_dode.py
+python benchmarks/papers/compere2001_dode.py
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def solve(problem, tol=None, **extra):
     options = {"controller": "compere", **problem.options, **extra}
     if tol is not None:
         options |= {"rtol": tol, "atol": tol}
-    return solve_ivp(problem.fun, problem.t_span, problem.y0, switches=problem.switches, compile=True, **options)
+    return solve_ivp(
+        problem.fun, problem.t_span, problem.y0, switches=problem.switches, compile=True, **options
+    )
 
 
 def counts(result):
@@ -45,15 +48,21 @@ def tables_5_3_and_5_4():
     print("Tables 5.3, 5.4 (eps_x = 1e-5; paper: other problems of the same difficulty)")
     print(HEAD)
     paper = {
-        "BOK 1, A = 0.35": (3, 307, 42, 3, 5, 0, 0), "BOK 1, A = 0.41": (1, 237, 35, 2, 2, 0, 0),
-        "BOK 2": (16, 1041, 123, 16, 29, 0, 0), "BOK 3": (20, 725, 58, 20, 36, 0, 0),
-        "Carver 1": (3, 229, 30, 3, 4, 0, 0), "Carver 3": (22, 873, 88, 27, 23, 0, 0),
-    }  # fmt: skip
+        "BOK 1, A = 0.35": (3, 307, 42, 3, 5, 0, 0),
+        "BOK 1, A = 0.41": (1, 237, 35, 2, 2, 0, 0),
+        "BOK 2": (16, 1041, 123, 16, 29, 0, 0),
+        "BOK 3": (20, 725, 58, 20, 36, 0, 0),
+        "Carver 1": (3, 229, 30, 3, 4, 0, 0),
+        "Carver 3": (22, 873, 88, 27, 23, 0, 0),
+    }
     here = {
-        "BOK 1, A = 0.35": tangential(0.35), "BOK 1, A = 0.41": tangential(0.41), "BOK 2": closing_events(),
-        "BOK 3": bouncing_balls(2, "restitution", offset=1e-3, t_end=3.62), "Carver 1": square_wave(),
+        "BOK 1, A = 0.35": tangential(0.35),
+        "BOK 1, A = 0.41": tangential(0.41),
+        "BOK 2": closing_events(),
+        "BOK 3": bouncing_balls(2, "restitution", offset=1e-3, t_end=3.62),
+        "Carver 1": square_wave(),
         "Carver 3": diode_circuit(),
-    }  # fmt: skip
+    }
     for label, numbers in paper.items():
         row(f"{label} (paper)", numbers)
         problem = here[label]
@@ -61,7 +70,9 @@ def tables_5_3_and_5_4():
         row(f"{problem.name} (here, S)", counts(result))
         if "t_events" in problem.reference:
             found = np.array([event.t for event in result.events if not event.extra.get("start")])
-            print(f"{'':8s}largest error of the event times: {np.abs(found - problem.reference['t_events']).max():.1e}")
+            print(
+                f"{'':8s}largest error of the event times: {np.abs(found - problem.reference['t_events']).max():.1e}"
+            )
 
 
 def table_5_5():
@@ -74,13 +85,19 @@ def table_5_5():
     row("with ROC (paper)", (18, 685, 57, 18, 33, 0, 0))
     together = solve(problem, concurrency=(1e-7, 1e-6))
     row("with ROC (here)", counts(together))
-    print(f"{'':8s}events {len(alone.events)} and {len(together.events)}; largest difference of the end states "
-          f"{np.abs(alone.y[:, -1] - together.y[:, -1]).max():.1e}")  # fmt: skip
+    print(
+        f"{'':8s}events {len(alone.events)} and {len(together.events)}; largest difference of the end states "
+        f"{np.abs(alone.y[:, -1] - together.y[:, -1]).max():.1e}"
+    )
 
 
 def table_5_6():
-    print("\nTable 5.6, Fig. 5.12: marble jar (S: definition of our own), right-hand sides and energy variation")
-    print(f"{'':26s}{'smooth N_rhs':>13s}{'here nfev':>11s}{'ratio':>7s}{'dE smooth':>12s}{'dE here':>11s}{'ratio':>8s}")
+    print(
+        "\nTable 5.6, Fig. 5.12: marble jar (S: definition of our own), right-hand sides and energy variation"
+    )
+    print(
+        f"{'':26s}{'smooth N_rhs':>13s}{'here nfev':>11s}{'ratio':>7s}{'dE smooth':>12s}{'dE here':>11s}{'ratio':>8s}"
+    )
     print("paper N = 10, 1e-3            414025      98385   4.21    2.81e-02   3.55e-03    7.9")
     print("paper N = 10, 1e-6            439147     132283   3.32    3.01e-04   3.34e-05    9.0")
     print("paper N = 2, N = 16 (Fig. 5.12)                   4.6 and 2.8")
@@ -92,12 +109,16 @@ def table_5_6():
             options = {**problem.options, "rtol": tol, "atol": tol}
             plain = solve_ivp(smooth, problem.t_span, problem.y0, switches=[NEVER], compile=True, **options)
             spread = [np.ptp([problem.energy(y) for y in run.y.T]) for run in (plain, result)]
-            print(f"here N = {n:2d}, {tol:.0e}     {plain.nfev:16d}{result.nfev:11d}{plain.nfev / result.nfev:7.2f}"
-                  f"{spread[0]:12.2e}{spread[1]:11.2e}{spread[0] / spread[1]:8.1f}")  # fmt: skip
+            print(
+                f"here N = {n:2d}, {tol:.0e}     {plain.nfev:16d}{result.nfev:11d}{plain.nfev / result.nfev:7.2f}"
+                f"{spread[0]:12.2e}{spread[1]:11.2e}{spread[0] / spread[1]:8.1f}"
+            )
     for n in (2, 10):
         for tol in (1e-3, 1e-6):
             result = solve(marble_jar(n, damping=2e5, t_end=1.0), tol)
-            print(f"here damped N = {n:2d}, {tol:.0e}: status {result.status}, {len(result.events)} events, nfev {result.nfev}")
+            print(
+                f"here damped N = {n:2d}, {tol:.0e}: status {result.status}, {len(result.events)} events, nfev {result.nfev}"
+            )
 
 
 def main():

@@ -1,8 +1,9 @@
 """`solve_ivp`: SciPy's front door for initial value problems, with switches that are never lost.
 
-Without `switches` this is ``scipy.integrate.solve_ivp`` in every argument and field; RK23, RK45, DOP853 and Radau run on
-this library's integrators, everything else (BDF, LSODA, complex states, sparse Jacobians, user solver classes) on SciPy's.
-With `switches` the right-hand side is integrated with locked modes from event to event (`nonsmooth.events`).
+Without `switches` this is ``scipy.integrate.solve_ivp`` in every argument and field; RK23, RK45, DOP853 and
+Radau run on this library's integrators, everything else (BDF, LSODA, complex states, sparse Jacobians, user
+solver classes) on SciPy's. With `switches` the right-hand side is integrated with locked modes from event to
+event (`nonsmooth.events`).
 """
 
 from __future__ import annotations
@@ -75,12 +76,13 @@ def solve_ivp(
     Parameters
     ----------
     fun : callable
-        ``fun(t, y)``, or ``fun(t, y, mode)`` with switches: `mode` is an int8 vector, +1 where g >= 0 and -1 where g < 0,
-        locked during a step.
+        ``fun(t, y)``, or ``fun(t, y, mode)`` with switches: `mode` is an int8 vector, +1 where g >= 0 and -1
+        where g < 0, locked during a step.
     t_span, y0, t_eval, dense_output, events, vectorized, args
         As in `scipy.integrate.solve_ivp`.
     method : str or OdeSolver class
-        "RK23", "RK45" (Dormand-Prince), "RKF78", "DOP853", "SDIRK4", "Radau"; "BDF", "LSODA" and classes are SciPy's.
+        "RK23", "RK45" (Dormand-Prince), "RKF78", "DOP853", "SDIRK4", "Radau"; "BDF", "LSODA" and classes are
+        SciPy's.
     switches : sequence of Switch
     compile : bool
         Compile `fun` and the functions of the switches (jitted functions always run compiled).
@@ -99,8 +101,9 @@ def solve_ivp(
 
     Notes
     -----
-    Trouble of the integration (step size too small, NaN in `fun`) returns ``status = -1`` as in SciPy, the typed reason
-    in ``result.error``. An exception raised inside a user function passes through unchanged, with a note.
+    Trouble of the integration (step size too small, NaN in `fun`) returns ``status = -1`` as in SciPy, the
+    typed reason in ``result.error``. An exception raised inside a user function passes through unchanged,
+    with a note.
     """
     if isinstance(switches, Switch):
         switches = (switches,)
@@ -126,7 +129,9 @@ def solve_ivp(
                 f"switches need a real state and one of the methods {', '.join(METHODS)}; got method {method!r}"
                 f"{' and a complex state' if complex_state else ''}."
             )
-        return _switched(fun, t_span, y0, method, t_eval, dense_output, events, args or (), switches, compile, own, options)
+        return _switched(
+            fun, t_span, y0, method, t_eval, dense_output, events, args or (), switches, compile, own, options
+        )
     jac = options.get("jac")
     sparse = issparse(jac) or options.get("jac_sparsity") is not None
     if callable(jac) and method == "Radau" and not complex_state:
@@ -176,9 +181,17 @@ def _switched(fun, t_span, y0, method, t_eval, dense_output, events, args, switc
     jac_function = (lambda t, y: jac(t, y, *args)) if callable(jac) else None
     bound = Bound(fun, switches, y0.size, args, jac_function, compile)
     run = SwitchedRun(
-        bound, (t_0, t_1), y0, method, rtol, atol, SwitchOptions(**own), max_step=max_step, first_step=first_step,
+        bound,
+        (t_0, t_1),
+        y0,
+        method,
+        rtol,
+        atol,
+        SwitchOptions(**own),
+        max_step=max_step,
+        first_step=first_step,
         jac=None if callable(jac) else jac,
-    )  # fmt: skip
+    )
     seen = ScipyEvents(events, args, t_0, y0) if events is not None else None
     slices: list[tuple[np.ndarray, np.ndarray]] = []
     with bound.python:
@@ -199,7 +212,8 @@ def _switched(fun, t_span, y0, method, t_eval, dense_output, events, args, switc
         except Exception as exc:
             if getattr(run, "pending", None) is not None:
                 slices.append(run.pending)
-            exc.partial = _assemble(run, slices, t_0, y0, t_eval, dense_output, seen)  # type: ignore[attr-defined]
+            # type: ignore[attr-defined]
+            exc.partial = _assemble(run, slices, t_0, y0, t_eval, dense_output, seen)
             raise
     return _assemble(run, slices, t_0, y0, t_eval, dense_output, seen)
 
@@ -226,7 +240,7 @@ def _assemble(run, slices, t_0, y0, t_eval, dense_output, seen) -> IvpResult:
     Q = np.concatenate([Q for _, Q in slices]) if slices else np.zeros((0, 3 + run.method.n_dense, n))
     t, flag, y, modes = rows[:, 0], rows[:, 1], rows[:, 2 : 2 + n], rows[:, 2 + n :].astype(np.int8)
     ends = np.flatnonzero(flag[1:] == 0.0)  # row k+1 ends a piece that begins at row k
-    sol = None
+    sol: Any = None
     if dense_output or t_eval is not None:
         sol = PiecewiseSolution(t[ends], t[ends + 1], y[ends], Q[ends], t[-1], y[-1])
     if t_eval is not None:
@@ -243,11 +257,19 @@ def _assemble(run, slices, t_0, y0, t_eval, dense_output, seen) -> IvpResult:
     status = run.status if run.status is not None else -1
     run.events.sort(key=lambda event: event.t if run.t_bound >= run.t_0 else -event.t)
     return IvpResult(
-        t=t_out, y=y_out, sol=sol if dense_output else None,
-        t_events=None if seen is None else seen.t_events(), y_events=None if seen is None else seen.y_events(),
-        status=status, message=run.message or "The run was interrupted.", success=status >= 0, events=run.events,
-        modes=modes_out, error=run.error, **run.counters(),
-    )  # fmt: skip
+        t=t_out,
+        y=y_out,
+        sol=sol if dense_output else None,
+        t_events=None if seen is None else seen.t_events(),
+        y_events=None if seen is None else seen.y_events(),
+        status=status,
+        message=run.message or "The run was interrupted.",
+        success=status >= 0,
+        events=run.events,
+        modes=modes_out,
+        error=run.error,
+        **run.counters(),
+    )
 
 
 def _first_modes(run, slices, m):

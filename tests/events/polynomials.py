@@ -1,17 +1,18 @@
-"""Random piecewise-polynomial switching functions with known roots, many at once, and the bookkeeping of what was found.
+"""Random piecewise-polynomial switching functions with known roots, many at once, and the bookkeeping of
+what was found.
 
     g(t) = sign * w(y) * prod_j (y - r_j)^m_j,   y' = 1,   y(0) = 0,
 
-w > 0 continuous and piecewise linear. Roots are simple or double, clustered, at both ends of the span. The functions of a
-run live in the parameter array, so that one compiled g serves them all.
+w > 0 continuous and piecewise linear. Roots are simple or double, clustered, at both ends of the span. The
+functions of a run live in the parameter array, so that one compiled g serves them all.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from nonsmooth._core.rk import RHS
 from nonsmooth._core.jit import first_class
+from nonsmooth._core.rk import RHS
 from nonsmooth.events.binding import Bound
 from nonsmooth.events.driver import SwitchedRun
 from nonsmooth.events.options import SwitchOptions
@@ -64,7 +65,11 @@ def separated(row):
     roots, multiplicity = row[2 : 2 + count], row[2 + ROOTS : 2 + ROOTS + count]
 
     def size(x):
-        return np.prod([np.abs(x - r) ** m for r, m in zip(roots, multiplicity)], axis=0) if count else np.ones_like(x)
+        return (
+            np.prod([np.abs(x - r) ** m for r, m in zip(roots, multiplicity)], axis=0)
+            if count
+            else np.ones_like(x)
+        )
 
     order = np.sort(roots)
     largest = size(np.linspace(0.0, 1.0, 200)).max()
@@ -111,7 +116,8 @@ class PolynomialBound(Bound):
 
     def __init__(self, rows, unilateral=()):
         switches = [
-            Switch(lambda t, y: 0.0, name=f"g{i}", kind="unilateral" if i in unilateral else "bilateral") for i in range(M)
+            Switch(lambda t, y: 0.0, name=f"g{i}", kind="unilateral" if i in unilateral else "bilateral")
+            for i in range(M)
         ]
         super().__init__(lambda t, y: [1.0], switches, 1, ())
         self.p = np.concatenate([np.ones(M), rows.ravel(), [self.python.handle]])
@@ -125,7 +131,14 @@ def run_functions(rows, method="RK45", max_step=np.inf, detection="dense"):
     """All events of the functions `rows` on [0, 1]: list of `Event`, and counters."""
     bound = PolynomialBound(rows)
     run = SwitchedRun(
-        bound, (0.0, 1.0), np.zeros(1), method, 1e-6, 1e-6, SwitchOptions(detection=detection), max_step=max_step
+        bound,
+        (0.0, 1.0),
+        np.zeros(1),
+        method,
+        1e-6,
+        1e-6,
+        SwitchOptions(detection=detection),
+        max_step=max_step,
     )
     with bound.python:
         run.start()
@@ -136,7 +149,9 @@ def run_functions(rows, method="RK45", max_step=np.inf, detection="dense"):
 
 
 def judge(rows, events):
-    """Compare with the known roots: numbers of lost, double and misplaced events, of order violations and wrong sides."""
+    """Compare with the known roots: numbers of lost, double and misplaced events, of order violations and
+    wrong sides.
+    """
     bad = dict(lost=0, double=0, misplaced=0, disordered=0, wrong_side=0)
     roots_total = 0
     times = [event.t for event in events]
@@ -151,9 +166,14 @@ def judge(rows, events):
         used = np.zeros(len(found), dtype=bool)
         roots_total += count
         for r, m in zip(roots, multiplicity):
-            # A double root is found as one touch or as a pair; its place is known to the square root of rounding.
+            # A double root is found as one touch or as a pair; its place is known to the square root of
+            # rounding.
             radius = 4 * EPS + EPS if m == 1.0 else 2e-6
-            at = [k for k, event in enumerate(found) if not used[k] and abs(event.before[0] - r) <= max(radius, 1e-9)]
+            at = [
+                k
+                for k, event in enumerate(found)
+                if not used[k] and abs(event.before[0] - r) <= max(radius, 1e-9)
+            ]
             if not at:
                 bad["lost"] += 1
                 continue

@@ -1,4 +1,6 @@
-"""No event lost, none twice, all in order: random piecewise polynomials with known roots (full count: benchmarks)."""
+"""No event lost, none twice, all in order: random piecewise polynomials with known roots (full count:
+benchmarks).
+"""
 
 import numpy as np
 import pytest
@@ -41,10 +43,17 @@ def test_random_piecewise_polynomials_in_full():
 def test_edge_of_the_guaranteed_class():
     # Degree 8 over one step, eight simple roots: inside the class.
     inside = np.array([0.05, 0.051, 0.3, 0.42, 0.5, 0.77, 0.9, 0.999])
-    result = solve_ivp(lambda t, y: [1.0], (0, 1), [0.0], "DOP853", first_step=1.0,
-                       switches=[Switch(lambda t, y: np.prod(y[0] - inside))])  # fmt: skip
+    result = solve_ivp(
+        lambda t, y: [1.0],
+        (0, 1),
+        [0.0],
+        "DOP853",
+        first_step=1.0,
+        switches=[Switch(lambda t, y: np.prod(y[0] - inside))],
+    )
     np.testing.assert_allclose([event.before[0] for event in result.events], inside, atol=1e-14)
-    # A dip of width 1e-6 h without any trace at the nodes is outside; it is found once max_step brings it inside.
+    # A dip of width 1e-6 h without any trace at the nodes is outside; it is found once max_step brings it
+    # inside.
     dip = Switch(lambda t, y: 1.0 - 2.0 * np.exp(-(((y[0] - 0.3141) / 1e-6) ** 2)))
     coarse = solve_ivp(lambda t, y: [1.0], (0, 1), [0.0], "RK45", first_step=1.0, switches=[dip])
     fine = solve_ivp(lambda t, y: [1.0], (0.314, 0.3142), [0.314], "RK45", max_step=5e-6, switches=[dip])

@@ -54,7 +54,13 @@ def test_impact_oscillator_all_impacts(method, rtol):
     data = oscillator_events()
     wall = Switch(lambda t, y: -y[0], kind="unilateral", reset=lambda t, y: [y[0], -0.6 * y[1]], name="wall")
     result = solve_ivp(
-        lambda t, y: [y[1], -200.0 * (y[0] + 0.15)], (0, 3), [-0.5, 0.2], method, switches=[wall], rtol=rtol, atol=rtol
+        lambda t, y: [y[1], -200.0 * (y[0] + 0.15)],
+        (0, 3),
+        [-0.5, 0.2],
+        method,
+        switches=[wall],
+        rtol=rtol,
+        atol=rtol,
     )
     times = [event.t for event in result.events]
     assert len(times) == 8 and all(event.kind == "impact" for event in result.events)
@@ -66,7 +72,13 @@ def test_zeno_ball_comes_to_rest():
     ball = Switch(lambda t, y: y[0], kind="unilateral", reset=lambda t, y: [y[0], -0.5 * y[1]], name="floor")
     with pytest.warns(ZenoWarning, match="accumulate at t = 1.354570"):
         result = solve_ivp(
-            lambda t, y: [y[1], -9.81], (0, 3), [1.0, 0.0], switches=[ball], rtol=1e-8, atol=1e-10, dense_output=True
+            lambda t, y: [y[1], -9.81],
+            (0, 3),
+            [1.0, 0.0],
+            switches=[ball],
+            rtol=1e-8,
+            atol=1e-10,
+            dense_output=True,
         )
     assert result.success and result.t[-1] == 3.0
     np.testing.assert_allclose(result.y[:, -1], 0.0, atol=1e-12)
@@ -92,7 +104,8 @@ def test_zeno_rules():
 
 
 def test_rest_and_release():
-    # A mass on a table that accelerates downwards later: plastic contact, held, let go when the force vanishes.
+    # A mass on a table that accelerates downwards later: plastic contact, held, let go when the force
+    # vanishes.
     def fun(t, y):
         return [y[1], -9.81 + 10.0 * max(t - 1.0, 0.0)]
 
@@ -115,10 +128,16 @@ def test_simultaneous_events_all_reported_in_order():
 
 def test_simultaneous_unilateral_resets():
     switches = [
-        Switch(lambda t, y, k=k: y[2 * k], kind="unilateral", reset=_bounce(k), name=f"ball {k}") for k in range(2)
+        Switch(lambda t, y, k=k: y[2 * k], kind="unilateral", reset=_bounce(k), name=f"ball {k}")
+        for k in range(2)
     ]
     result = solve_ivp(
-        lambda t, y: [y[1], -9.81, y[3], -9.81], (0, 0.6), [1.0, 0.0, 1.0, 0.0], switches=switches, rtol=1e-9, atol=1e-9
+        lambda t, y: [y[1], -9.81, y[3], -9.81],
+        (0, 0.6),
+        [1.0, 0.0, 1.0, 0.0],
+        switches=switches,
+        rtol=1e-9,
+        atol=1e-9,
     )
     assert [event.name for event in result.events] == ["ball 0", "ball 1"]
     assert abs(result.events[0].t - result.events[1].t) <= 4 * EPS
@@ -143,11 +162,20 @@ def test_chained_events_by_fixed_point():
         return reset
 
     switches = [
-        Switch(lambda t, y, a=a: y[a + 1] - y[a] - 1.0, kind="unilateral", reset=exchange(a, a + 1), name=f"{a}{a + 1}")
+        Switch(
+            lambda t, y, a=a: y[a + 1] - y[a] - 1.0,
+            kind="unilateral",
+            reset=exchange(a, a + 1),
+            name=f"{a}{a + 1}",
+        )
         for a in range(2)
     ]
     result = solve_ivp(
-        lambda t, y: [*y[3:], 0.0, 0.0, 0.0], (0, 2), [-1.0, 1.0, 2.0, 1.0, 0.0, 0.0], switches=switches, rtol=1e-9
+        lambda t, y: [*y[3:], 0.0, 0.0, 0.0],
+        (0, 2),
+        [-1.0, 1.0, 2.0, 1.0, 0.0, 0.0],
+        switches=switches,
+        rtol=1e-9,
     )
     assert [event.name for event in result.events if not event.extra.get("start")] == ["01", "12"]
     np.testing.assert_allclose(result.y[3:, -1], [0.0, 0.0, 1.0], atol=1e-14)
@@ -156,7 +184,12 @@ def test_chained_events_by_fixed_point():
 def test_grazing_is_a_touch():
     # parabola (t - 1)^2 by integration: touches zero at t = 1
     result = solve_ivp(
-        lambda t, y: [2.0 * (t - 1.0)], (0, 2.5), [1.0], switches=[Switch(lambda t, y: y[0], name="g")], rtol=1e-10, atol=1e-12
+        lambda t, y: [2.0 * (t - 1.0)],
+        (0, 2.5),
+        [1.0],
+        switches=[Switch(lambda t, y: y[0], name="g")],
+        rtol=1e-10,
+        atol=1e-12,
     )
     (event,) = result.events
     assert event.kind == "touch" and abs(event.t - 1.0) < 1e-7
@@ -190,10 +223,20 @@ def test_locked_modes_and_order_of_the_method():
 
 def test_relay_with_hysteresis_counts():
     # x' = -x + u, u = 1 until x = 0.6, then 0 until x = 0.4: closed-form period ln(1.5) + ln(1.5)
-    state = Switch(lambda t, y: (y[0] - 0.6) if y[1] > 0.5 else (0.4 - y[0]), name="relay", direction=1,
-                   reset=lambda t, y: [y[0], 1.0 - y[1]])  # fmt: skip
+    state = Switch(
+        lambda t, y: (y[0] - 0.6) if y[1] > 0.5 else (0.4 - y[0]),
+        name="relay",
+        direction=1,
+        reset=lambda t, y: [y[0], 1.0 - y[1]],
+    )
     result = solve_ivp(
-        lambda t, y: [-y[0] + y[1], 0.0], (0, 5), [0.4, 1.0], "DOP853", switches=[state], rtol=1e-10, atol=1e-12
+        lambda t, y: [-y[0] + y[1], 0.0],
+        (0, 5),
+        [0.4, 1.0],
+        "DOP853",
+        switches=[state],
+        rtol=1e-10,
+        atol=1e-12,
     )
     times = np.array([event.t for event in result.events if event.extra.get("direction") == 1])
     np.testing.assert_allclose(np.diff(times), np.log(1.5), rtol=1e-8)
@@ -241,8 +284,12 @@ def test_direction_and_terminal_count():
 
 
 def test_backward_bilateral():
-    result = solve_ivp(lambda t, y, mode: [2.0 if mode[0] < 0 else 1.0], (1.5, 0), [2.0],
-                       switches=[Switch(lambda t, y: y[0] - 1.0)])  # fmt: skip
+    result = solve_ivp(
+        lambda t, y, mode: [2.0 if mode[0] < 0 else 1.0],
+        (1.5, 0),
+        [2.0],
+        switches=[Switch(lambda t, y: y[0] - 1.0)],
+    )
     assert len(result.events) == 1 and result.y[0, -1] == pytest.approx(0.0, abs=1e-12)
 
 
@@ -261,8 +308,16 @@ def test_sliding_ends():
     def fun(t, y, mode):
         return [-float(mode[0]) + t]  # slides until t = 1, then leaves upwards
 
-    result = solve_ivp(fun, (0, 2), [0.05], "DOP853", switches=[Switch(lambda t, y: y[0], name="x")], rtol=1e-9,
-                       atol=1e-9, on_chatter="filippov")  # fmt: skip
+    result = solve_ivp(
+        fun,
+        (0, 2),
+        [0.05],
+        "DOP853",
+        switches=[Switch(lambda t, y: y[0], name="x")],
+        rtol=1e-9,
+        atol=1e-9,
+        on_chatter="filippov",
+    )
     assert abs(result.events[-1].t - 1.0) < 1e-6
     assert abs(result.y[0, -1] - 0.5) < 1e-6  # x' = t - 1
 
@@ -271,9 +326,15 @@ def test_dense_output_and_t_eval_give_right_limits():
     ball = Switch(lambda t, y: y[0], kind="unilateral", reset=lambda t, y: [y[0], -0.5 * y[1]])
     t_hit = np.sqrt(2.0 / 9.81)
     result = solve_ivp(
-        lambda t, y: [y[1], -9.81], (0, 0.8), [1.0, 0.0], switches=[ball], rtol=1e-9, atol=1e-9, dense_output=True,
+        lambda t, y: [y[1], -9.81],
+        (0, 0.8),
+        [1.0, 0.0],
+        switches=[ball],
+        rtol=1e-9,
+        atol=1e-9,
+        dense_output=True,
         t_eval=[0.0, 0.3, 0.7, 0.8],
-    )  # fmt: skip
+    )
     np.testing.assert_array_equal(result.t, [0.0, 0.3, 0.7, 0.8])
     np.testing.assert_allclose(result.y[0, 1], 1 - 0.5 * 9.81 * 0.09, atol=1e-9)
     te = result.events[0].t
@@ -291,15 +352,29 @@ def test_scipy_events_together_with_switches():
     apex.direction = -1
     ball = Switch(lambda t, y: y[0], kind="unilateral", reset=lambda t, y: [y[0], -y[1]])
     result = solve_ivp(
-        lambda t, y: [y[1], -10.0], (0, 3), [0.2, 2.0], "DOP853", switches=[ball], events=apex, rtol=1e-10, atol=1e-10
+        lambda t, y: [y[1], -10.0],
+        (0, 3),
+        [0.2, 2.0],
+        "DOP853",
+        switches=[ball],
+        events=apex,
+        rtol=1e-10,
+        atol=1e-10,
     )
     assert result.t_events[0].size >= 3
     np.testing.assert_allclose(result.y_events[0][:, 0], 0.4, atol=1e-8)
     apex.terminal = 2
     result = solve_ivp(
-        lambda t, y: [y[1], -10.0], (0, 3), [0.2, 2.0], "DOP853", switches=[ball], events=apex, rtol=1e-10, atol=1e-10,
+        lambda t, y: [y[1], -10.0],
+        (0, 3),
+        [0.2, 2.0],
+        "DOP853",
+        switches=[ball],
+        events=apex,
+        rtol=1e-10,
+        atol=1e-10,
         dense_output=True,
-    )  # fmt: skip
+    )
     assert result.status == 1 and result.t[-1] == result.t_events[0][-1]
     np.testing.assert_allclose(result.sol(result.t[-1])[0], 0.4, atol=1e-8)
 
@@ -320,7 +395,9 @@ def test_compiled_equals_python():
 
 def test_region_of_concurrency_groups_events():
     spacing = 1e-9
-    switches = [Switch(lambda t, y, k=k: y[0] - 0.5 - k * spacing, tol=1e-12, name=f"s{k}") for k in range(10)]
+    switches = [
+        Switch(lambda t, y, k=k: y[0] - 0.5 - k * spacing, tol=1e-12, name=f"s{k}") for k in range(10)
+    ]
     alone = solve_ivp(clock, (0, 1), [0.0], switches=switches)
     together = solve_ivp(clock, (0, 1), [0.0], switches=switches, concurrency=(1e-7, 1e-6))
     assert len({event.t for event in alone.events}) == 10

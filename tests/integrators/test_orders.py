@@ -43,8 +43,13 @@ def functions():
 
 
 ORDERS = {
-    "RK23": (3, 3, 40), "RK45": (5, 4, 8), "RKF78": (8, 6, 4), "DOP853": (8, 7, 4), "SDIRK4": (4, 3, 16), "Radau": (5, 3, 8),
-}  # fmt: skip
+    "RK23": (3, 3, 40),
+    "RK45": (5, 4, 8),
+    "RKF78": (8, 6, 4),
+    "DOP853": (8, 7, 4),
+    "SDIRK4": (4, 3, 16),
+    "Radau": (5, 3, 8),
+}
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -53,7 +58,16 @@ def test_order_and_dense_order(functions, name):
     errors, dense_errors = [], []
     t = np.linspace(0.0, 2.0, 501)
     for n in (steps, 2 * steps, 4 * steps):
-        run = integrate(functions["_nonlinear"], (0.0, 2.0), [0.0, 1.0], name, first_step=2.0 / n, fixed=True, rtol=1e-13, atol=1e-13)
+        run = integrate(
+            functions["_nonlinear"],
+            (0.0, 2.0),
+            [0.0, 1.0],
+            name,
+            first_step=2.0 / n,
+            fixed=True,
+            rtol=1e-13,
+            atol=1e-13,
+        )
         errors.append(np.abs(run.y[1, -1] - np.exp(np.sin(2.0))))
         dense_errors.append(np.abs(run(t)[1] - np.exp(np.sin(t))).max())
     rates = np.log2(np.array(errors[:-1]) / errors[1:])
@@ -85,7 +99,9 @@ def test_stiff(functions, name, given):
 @pytest.mark.parametrize("name", ["RK23", "RK45", "DOP853"])
 def test_same_steps_as_scipy(functions, name):
     mine = integrate(functions["_oscillator"], (0.0, 20.0), [1.0, 0.0], name, [2.25], rtol=1e-6, atol=1e-6)
-    theirs = scipy.integrate.solve_ivp(lambda t, y: [y[1], -2.25 * y[0]], (0, 20), [1.0, 0.0], name, rtol=1e-6, atol=1e-6)
+    theirs = scipy.integrate.solve_ivp(
+        lambda t, y: [y[1], -2.25 * y[0]], (0, 20), [1.0, 0.0], name, rtol=1e-6, atol=1e-6
+    )
     assert mine.t.size == theirs.t.size
     # Error estimates far below the tolerance are rounding, so step sizes agree to some digits only.
     np.testing.assert_allclose(mine.y, theirs.y, rtol=1e-5, atol=1e-6)
@@ -101,13 +117,23 @@ def test_failures_are_typed(functions):
 
 
 def test_backward_in_time(functions):
-    run = integrate(functions["_oscillator"], (1.0, 0.0), [np.cos(1.0), -np.sin(1.0)], "DOP853", [1.0], rtol=1e-10, atol=1e-10)
+    run = integrate(
+        functions["_oscillator"],
+        (1.0, 0.0),
+        [np.cos(1.0), -np.sin(1.0)],
+        "DOP853",
+        [1.0],
+        rtol=1e-10,
+        atol=1e-10,
+    )
     np.testing.assert_allclose(run.y[:, -1], [1.0, 0.0], atol=1e-8)
     np.testing.assert_allclose(run(0.5), [np.cos(0.5), -np.sin(0.5)], atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["RKF78", "SDIRK4"])
 def test_own_methods_through_the_front_door(name):
-    result = solve_ivp(lambda t, y: -y, (0, 2), [1.0], name, rtol=1e-8, atol=1e-10, dense_output=True, t_eval=[0.5, 2.0])
+    result = solve_ivp(
+        lambda t, y: -y, (0, 2), [1.0], name, rtol=1e-8, atol=1e-10, dense_output=True, t_eval=[0.5, 2.0]
+    )
     np.testing.assert_allclose(result.y[0], np.exp([-0.5, -2.0]), rtol=1e-6)
     np.testing.assert_allclose(result.sol(1.3), np.exp(-1.3), rtol=1e-6)

@@ -13,14 +13,28 @@ from nonsmooth.problems.square_wave import closing_events, square_wave, tangenti
 
 def run(problem, compile=False, **extra):
     return solve_ivp(
-        problem.fun, problem.t_span, problem.y0, switches=problem.switches, compile=compile, **{**problem.options, **extra}
+        problem.fun,
+        problem.t_span,
+        problem.y0,
+        switches=problem.switches,
+        compile=compile,
+        **{**problem.options, **extra},
     )
 
 
 @pytest.mark.parametrize(
-    "problem", [square_wave(), tangential(0.35), tangential(0.40), tangential(0.41), tangential(0.45), closing_events(),
-                relay_hysteresis()], ids=lambda p: p.name,
-)  # fmt: skip
+    "problem",
+    [
+        square_wave(),
+        tangential(0.35),
+        tangential(0.40),
+        tangential(0.41),
+        tangential(0.45),
+        closing_events(),
+        relay_hysteresis(),
+    ],
+    ids=lambda p: p.name,
+)
 def test_event_times(problem):
     result = run(problem, rtol=1e-10, atol=1e-12)
     times = [event.t for event in result.events if not event.extra.get("start")]

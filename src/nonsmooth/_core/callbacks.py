@@ -1,8 +1,8 @@
 """Plain Python functions inside compiled loops, at about half a microsecond each.
 
-A loop takes first-class functions; for Python functions it gets one of the four trampolines below, compiled once for
-all of them. The last entry of ``p`` names the object that holds the Python functions. An exception is kept there and
-the output filled with NaN, which ends the loop; the front door raises it again, unchanged.
+A loop takes first-class functions; for Python functions it gets one of the four trampolines below, compiled
+once for all of them. The last entry of ``p`` names the object that holds the Python functions. An exception
+is kept there and the output filled with NaN, which ends the loop; the front door raises it again, unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _table: dict[float, PythonFunctions] = {}
 
 
 class PythonFunctions:
-    """Python functions of one run: ``f(t, y)``, ``g(t, y)``, ``jac(t, y)``, ``reset(i, t, y)`` returning arrays.
+    """Python functions of one run: ``f(t, y)``, ``g(t, y)``, ``jac(t, y)``, ``reset(i, t, y)`` returning
+    arrays.
 
     Used as a context manager: the functions can be called from a loop while it is open.
     """

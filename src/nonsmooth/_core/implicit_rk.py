@@ -1,8 +1,9 @@
 """One step of the stiff methods: diagonally implicit (SDIRK4) and collocation (Radau IIA of order 5).
 
-Both solve their stages by simplified Newton iterations with one Jacobian (Hairer & Wanner 1996, IV.6 and IV.8): SDIRK
-stage by stage with the factors of ``I - h gamma J``, Radau after the transformation that splits the 3n system into one
-real and one complex system of size n. A step that does not converge returns ``NEWTON_FAILED``.
+Both solve their stages by simplified Newton iterations with one Jacobian (Hairer & Wanner 1996, IV.6 and
+IV.8): SDIRK stage by stage with the factors of ``I - h gamma J``, Radau after the transformation that splits
+the 3n system into one real and one complex system of size n. A step that does not converge returns
+``NEWTON_FAILED``.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ JAC_FT = function_type(JAC)
 
 NEWTON_MAX = 6
 _S6 = 6.0**0.5
-# Radau IIA, order 5: nodes, error estimator, eigenvalues of A^-1 and the transformation (Hairer & Wanner 1996, IV.8).
+# Radau IIA, order 5: nodes, error estimator, eigenvalues of A^-1 and the transformation (Hairer & Wanner
+# 1996, IV.8).
 _C1, _C2 = (4.0 - _S6) / 10.0, (4.0 + _S6) / 10.0
 _E1, _E2, _E3 = (-13.0 - 7.0 * _S6) / 3.0, (-13.0 + 7.0 * _S6) / 3.0, -1.0 / 3.0
 _MU = 3.0 + 3.0 ** (2.0 / 3.0) - 3.0 ** (1.0 / 3.0)
@@ -83,7 +85,9 @@ _P = np.array(
 
 @kernel
 def update_jacobian(f, jac, t, y, p, work, control):
-    """Jacobian at (t, y) into ``work.X[:n]``: constant, given, or by one-sided differences; ``F[K_0]`` must hold f(t, y)."""
+    """Jacobian at (t, y) into ``work.X[:n]``: constant, given, or by one-sided differences; ``F[K_0]`` must
+    hold f(t, y).
+    """
     noinline()
     ints = work.ints
     ints[JAC_CURRENT] = 1
@@ -298,7 +302,9 @@ def radau_step(f, t, y, h, p, work, control, newton_tol):
 
 @kernel
 def radau_second_estimate(f, t, y, p, work):
-    """The estimate evaluated once more at y + err: used after a rejected first try (Hairer & Wanner 1996, IV.8.20)."""
+    """The estimate evaluated once more at y + err: used after a rejected first try (Hairer & Wanner 1996,
+    IV.8.20).
+    """
     noinline()
     n = y.size
     F = work.F

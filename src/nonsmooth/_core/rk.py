@@ -1,15 +1,19 @@
-"""One step of a Runge-Kutta method given as data, its error estimate, its dense output and its step-size controller.
+"""One step of a Runge-Kutta method given as data, its error estimate, its dense output and its step-size
+controller.
 
-An explicit method with ``s`` stages is the tableau ``A, b, c``; row ``s`` of ``A`` is ``b``, so that ``K[s]`` is the
-slope at the end of the step (it is the first stage of the next one and is needed by every interpolant); further rows
-are evaluated only when dense output is asked for. The error estimate is ``h K^T E``.
+An explicit method with ``s`` stages is the tableau ``A, b, c``; row ``s`` of ``A`` is ``b``, so that ``K[s]``
+is the slope at the end of the step (it is the first stage of the next one and is needed by every
+interpolant); further rows are evaluated only when dense output is asked for. The error estimate is ``h K^T
+E``.
 
-Dense output is a polynomial in ``theta = (tau - t)/h`` in the nested basis of Hairer, Norsett & Wanner (1993, II.6)
+Dense output is a polynomial in ``theta = (tau - t)/h`` in the nested basis of Hairer, Norsett & Wanner
+(1993, II.6)
 
-    y(theta) = y_0 + theta (Q_0 + (1-theta) (Q_1 + theta (Q_2 + (1-theta) (Q_3 + ...))))                      (1)
+    y(theta) = y_0 + theta (Q_0 + (1-theta) (Q_1 + theta (Q_2 + (1-theta) (Q_3 + ...))))
+    (1)
 
-with ``Q_0 = y_1 - y_0``, ``Q_1 = h f_0 - Q_0``, ``Q_2 = Q_0 - h f_1 - Q_1`` and ``Q_{3+j} = h sum_i D_ji K_i``: values
-and slopes at both ends are exact by construction.
+with ``Q_0 = y_1 - y_0``, ``Q_1 = h f_0 - Q_0``, ``Q_2 = Q_0 - h f_1 - Q_1`` and ``Q_{3+j} = h sum_i D_ji
+K_i``: values and slopes at both ends are exact by construction.
 
 All kernels write into the work arrays they are given and return a status; none allocates.
 """
@@ -42,9 +46,9 @@ JAC_DIFFERENCES, JAC_FUNCTION, JAC_CONSTANT = 0, 1, 2
 class Method(NamedTuple):
     """A single-step method as data (see `nonsmooth.integrators.tableaus`).
 
-    ``table`` holds, one below the other: A (`rows` rows: stages, the end of the step, extra stages), b, c, two error
-    estimators, and `n_dense` rows D of the dense output. One array, because every array handed to a compiled function
-    costs compile time in each of its callers.
+    ``table`` holds, one below the other: A (`rows` rows: stages, the end of the step, extra stages), b, c,
+    two error estimators, and `n_dense` rows D of the dense output. One array, because every array handed to a
+    compiled function costs compile time in each of its callers.
     """
 
     kind: int
@@ -83,9 +87,10 @@ K_0 = 22
 class Work(NamedTuple):
     """Work arrays of one run of one method with n unknowns.
 
-    ``F`` (rows, n): all vectors, see the row numbers above (``F[Y_NEW]``, ``F[Q_0 + j]``, slopes ``F[K_0 + i]``);
-    ``X`` (2m, m): Jacobian and real factors, ``C`` (m + 1, m): complex factors and one complex vector, m = n for the
-    implicit methods and 0 for the explicit ones; ``piv`` (2m,); ``ints`` and ``reals``: counters and memory.
+    ``F`` (rows, n): all vectors, see the row numbers above (``F[Y_NEW]``, ``F[Q_0 + j]``, slopes ``F[K_0 +
+    i]``); ``X`` (2m, m): Jacobian and real factors, ``C`` (m + 1, m): complex factors and one complex vector,
+    m = n for the implicit methods and 0 for the explicit ones; ``piv`` (2m,); ``ints`` and ``reals``:
+    counters and memory.
     """
 
     F: np.ndarray
@@ -234,7 +239,9 @@ def scaled_norm(x, y, y_new, control):
 
 @kernel
 def explicit_error(method, y, work, control):
-    """Error norm of the step just taken; two estimators are combined as in DOP853 (Hairer et al. 1993, II.5)."""
+    """Error norm of the step just taken; two estimators are combined as in DOP853 (Hairer et al. 1993,
+    II.5).
+    """
     F = work.F
     e5 = scaled_norm(F[ERR_1], y, F[Y_NEW], control)
     if method.table[method.rows + 3, 0] == 0.0:

@@ -1,12 +1,15 @@
-"""Locating a zero of g_i(t, y(t)): by Brent's method on dense output, and by bracketed Newton on the integration.
+"""Locating a zero of g_i(t, y(t)): by Brent's method on dense output, and by bracketed Newton on the
+integration.
 
-``g(t, y, p, out)`` writes all switching functions into `out`; `i` is the one looked for. A zero is a change of the
-sign *side* (below), so that a bracket always exists: side +1 is g >= 0 and side -1 is g < 0, as in Compere 2001, eq. (5.3).
+``g(t, y, p, out)`` writes all switching functions into `out`; `i` is the one looked for. A zero is a change
+of the sign *side* (below), so that a bracket always exists: side +1 is g >= 0 and side -1 is g < 0, as in
+Compere 2001, eq. (5.3).
 
-`root_on_step` solves g_i(t + x, Y(x)) = 0 for the step size x, where Y(x) is the result of one integration step of
-size x: the zero does not inherit the error of an interpolant and can be found to the spacing of the numbers. It
-returns both ends of the final bracket, so that the caller can stand behind the event (CEL+, bilateral) or before it
-(CEL-, unilateral); the offset of Compere 2001, eqs. (5.4) and (5.5) makes Newton aim at the side that is wanted.
+`root_on_step` solves g_i(t + x, Y(x)) = 0 for the step size x, where Y(x) is the result of one integration
+step of size x: the zero does not inherit the error of an interpolant and can be found to the spacing of the
+numbers. It returns both ends of the final bracket, so that the caller can stand behind the event (CEL+,
+bilateral) or before it (CEL-, unilateral); the offset of Compere 2001, eqs. (5.4) and (5.5) makes Newton aim
+at the side that is wanted.
 """
 
 from __future__ import annotations
@@ -30,7 +33,8 @@ def side(value):
 
 @kernel
 def rate_along(g, i, t, y, slope, p, scale, buffer, out):
-    """dg_i/dt along the flow, by a central difference in the direction (1, slope); no right-hand side is evaluated.
+    """dg_i/dt along the flow, by a central difference in the direction (1, slope); no right-hand side is
+    evaluated.
 
     `scale` is a typical length of time (the step size); `buffer` (n,) and `out` (m,) are work arrays.
     """
@@ -123,17 +127,40 @@ def root_on_dense(g, i, t, y, h, Q, rows, p, a, b, ga, gb, xtol, buffer, out):
 
 @kernel
 def root_on_step(
-    method, try_step, solid, f, jac, g, i, t, y, lo, hi, verified, guess, g_lo, s_after, want_after, tol, max_iter,
-    p, work, control, out, result,
-):  # fmt: skip
+    method,
+    try_step,
+    solid,
+    f,
+    jac,
+    g,
+    i,
+    t,
+    y,
+    lo,
+    hi,
+    verified,
+    guess,
+    g_lo,
+    s_after,
+    want_after,
+    tol,
+    max_iter,
+    p,
+    work,
+    control,
+    out,
+    result,
+):
     """Bracketed Newton for the step size x in [lo, hi] at which g_i changes to side `s_after`.
 
     Parameters
     ----------
     lo, hi : float
-        Step sizes: g_i is on the other side at `lo` and on side `s_after` at `hi` (all of them with the sign of the step).
+        Step sizes: g_i is on the other side at `lo` and on side `s_after` at `hi` (all of them with the sign
+        of the step).
     verified : int
-        1 if g_i is known to be on side `s_after` at `hi`; with 0 a bracket that shrinks to `hi` means that there is no zero.
+        1 if g_i is known to be on side `s_after` at `hi`; with 0 a bracket that shrinks to `hi` means that
+        there is no zero.
     guess : float
         First step size tried.
     want_after : int
@@ -148,8 +175,8 @@ def root_on_step(
     Returns
     -------
     status : int
-        FOUND; JUMP (g_i leaps over zero); NO_CONVERGENCE (no zero found); BAD_VALUE (g is not finite); STEP_FAILED. The step taken last, whose state is in
-        ``work.F[Y_NEW]``, is the located one.
+        FOUND; JUMP (g_i leaps over zero); NO_CONVERGENCE (no zero found); BAD_VALUE (g is not finite);
+        STEP_FAILED. The step taken last, whose state is in ``work.F[Y_NEW]``, is the located one.
     """
     noinline()
     F = work.F
@@ -193,7 +220,8 @@ def root_on_step(
         if width <= 4.0 * resolution or t + a == t + b:
             status = FOUND if np.isfinite(last_b) else NO_CONVERGENCE
             break
-        # Newton towards the wanted side: g_i = +-offset (Compere 2001, eqs. (5.4), (5.5)), kept inside the bracket.
+        # Newton towards the wanted side: g_i = +-offset (Compere 2001, eqs. (5.4), (5.5)), kept inside the
+        # bracket.
         offset = 0.5 * tol + 1.5 * EPS * max(abs(t + x), 1.0) * abs(rate)
         target = s_after * offset if want_after == 1 else -s_after * offset
         slope = rate

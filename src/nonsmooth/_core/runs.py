@@ -51,7 +51,8 @@ def run(method, try_step, adapt, dense, f, jac, t, y, t_bound, p, work, control,
 
 @kernel
 def advance(entry, method, t_old, t, y, t_bound, p, work, control):
-    """One step; the one before it, from `t_old`, is accepted first (so that its dense output can be had until then).
+    """One step; the one before it, from `t_old`, is accepted first (so that its dense output can be had
+    until then).
 
     `entry` holds the addresses of try_step, adapt, dense, f and jac. Returns (h, status); the new state is
     ``work.F[Y_NEW]``.

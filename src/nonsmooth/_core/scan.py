@@ -1,22 +1,23 @@
 """The first place inside one step where a switching function may change its side.
 
-g_i along the step is sampled at the nine Chebyshev points of an interval, either on the integrator's dense output
-(`SOURCE_DENSE`) or on the cubic Hermite polynomial of its values and rates at both ends (`SOURCE_HERMITE`, Compere 2001,
-sec. 5.2.1). The polynomial of degree 8 through the samples and its last coefficients, summed up as the error tau, decide by
-interval arithmetic on the Chebyshev coefficients (|T_k| <= 1 gives the range c_0 +- sum |c_k|):
+g_i along the step is sampled at the nine Chebyshev points of an interval, either on the integrator's dense
+output (`SOURCE_DENSE`) or on the cubic Hermite polynomial of its values and rates at both ends
+(`SOURCE_HERMITE`, Compere 2001, sec. 5.2.1). The polynomial of degree 8 through the samples and its last
+coefficients, summed up as the error tau, decide by interval arithmetic on the Chebyshev coefficients (|T_k|
+<= 1 gives the range c_0 +- sum |c_k|):
 
 * excluded: the range of p, widened by the error, does not contain zero;
 * monotone: the range of p' does not contain zero: a root iff the sides at the ends differ;
 * convex: the range of p'' does not contain zero: at most one extremum, which is found and looked at;
 * otherwise the interval is halved and sampled again, left half first.
 
-Guaranteed class: a g_i whose course over one step is a polynomial of degree at most 8, whatever its roots (it is then
-represented exactly, and tau only makes the tests stricter). A smooth g_i outside that class is halved until tau is small against its distance from zero; a g_i with a kink is
-halved `MAX_DEPTH` times around the kink, so that a pair of roots nearer to each other than h 2^-MAX_DEPTH / 4 may be
-taken for none there.
+Guaranteed class: a g_i whose course over one step is a polynomial of degree at most 8, whatever its roots (it
+is then represented exactly, and tau only makes the tests stricter). A smooth g_i outside that class is halved
+until tau is small against its distance from zero; a g_i with a kink is halved `MAX_DEPTH` times around the
+kink, so that a pair of roots nearer to each other than h 2^-MAX_DEPTH / 4 may be taken for none there.
 
-An extremum that comes close to zero without reaching it is a *suspect* (error-prone interpolant, Compere 2001, Fig. 4.2a):
-the caller integrates to it and looks.
+An extremum that comes close to zero without reaching it is a *suspect* (error-prone interpolant, Compere
+2001, Fig. 4.2a): the caller integrates to it and looks.
 """
 
 from __future__ import annotations
@@ -35,7 +36,11 @@ NODES[0], NODES[4], NODES[8] = 0.0, 0.5, 1.0
 _weight = np.where((_j == 0) | (_j == N), 0.5, 1.0)
 # Values at the nodes -> Chebyshev coefficients on [-1, 1] (x = 2 theta - 1).
 TRANSFORM = (
-    (2.0 / N) * _weight[:, None] * _weight[None, :] * np.cos(np.pi * np.outer(_j, _j) / N) * (-1.0) ** _j[:, None]
+    (2.0 / N)
+    * _weight[:, None]
+    * _weight[None, :]
+    * np.cos(np.pi * np.outer(_j, _j) / N)
+    * (-1.0) ** _j[:, None]
 )
 
 SOURCE_DENSE, SOURCE_HERMITE = 0, 1
@@ -56,7 +61,9 @@ def chebyshev(c, count, x):
 
 @kernel
 def derivative(c, count, d):
-    """Coefficients of the derivative with respect to x of sum c_k T_k, `count` terms in, `count` - 1 terms out."""
+    """Coefficients of the derivative with respect to x of sum c_k T_k, `count` terms in, `count` - 1 terms
+    out.
+    """
     d[count - 1] = 0.0
     if count < 2:
         return
@@ -98,9 +105,11 @@ def value_at(g, i, t, y, h, Q, rows, theta, p, buffer, out):
 
 @kernel
 def refined_extremum(g, i, t, y, h, Q, rows, p, theta, left, right, mode, values, c, d, buffer, out):
-    """The extremum of g_i in [left, right] near `theta`, sampled again and again on shorter intervals around it.
+    """The extremum of g_i in [left, right] near `theta`, sampled again and again on shorter intervals around
+    it.
 
-    The place of a double root is only as good as the polynomial; the value there decides between touch and miss.
+    The place of a double root is only as good as the polynomial; the value there decides between touch and
+    miss.
     """
     noinline()
     width = right - left
@@ -145,7 +154,7 @@ def refined_extremum(g, i, t, y, h, Q, rows, p, theta, left, right, mode, values
 @kernel
 def first_suspicion(
     g, i, source, mode, t, y, h, Q, rows, p, ends, first, peak, touch, error_margin, table, buffer, out, found
-):  # fmt: skip
+):
     """Look for the first side change of g_i in (0, 1].
 
     Parameters
@@ -159,11 +168,13 @@ def first_suspicion(
     peak : float
         Largest |g_i| since its last event or touch.
     touch, error_margin : float
-        An extremum with |g_i| <= touch is a touch; one nearer than `error_margin` on its own side is a suspect.
+        An extremum with |g_i| <= touch is a touch; one nearer than `error_margin` on its own side is a
+        suspect.
     table : ndarray, shape (10, 64)
         Work space.
     found : ndarray, shape (4,)
-        Written: for BRACKET its ends in theta and the value at its right end; for SUSPECT the place twice and the value.
+        Written: for BRACKET its ends in theta and the value at its right end; for SUSPECT the place twice
+        and the value.
 
     Returns
     -------
@@ -207,7 +218,8 @@ def first_suspicion(
             c[k] = acc
             size = max(size, abs(values[k]))
         noise = 16.0 * EPS * size
-        # A kink has coefficients of order 1/k^2: the neglected ones then sum up to a multiple of the last ones kept.
+        # A kink has coefficients of order 1/k^2: the neglected ones then sum up to a multiple of the last
+        # ones kept.
         tau = 4.0 * (abs(c[N]) + abs(c[N - 1]) + abs(c[N - 2]) + abs(c[N - 3])) + noise
         if source == SOURCE_HERMITE:
             tau = noise
@@ -257,7 +269,23 @@ def first_suspicion(
                     value = value_at(g, i, t, y, h, Q, rows, theta, p, buffer, out)
                     if side(value) == last_side and abs(value) <= 1e-2 * size + 16.0 * tau:
                         theta = refined_extremum(
-                            g, i, t, y, h, Q, rows, p, theta, a, b, last_side, table[7], table[8], table[9], buffer, out
+                            g,
+                            i,
+                            t,
+                            y,
+                            h,
+                            Q,
+                            rows,
+                            p,
+                            theta,
+                            a,
+                            b,
+                            last_side,
+                            table[7],
+                            table[8],
+                            table[9],
+                            buffer,
+                            out,
                         )
                         value = value_at(g, i, t, y, h, Q, rows, theta, p, buffer, out)
                 if side(value) != last_side and abs(value) > touch:

@@ -1,9 +1,9 @@
 """The contract every single-step integrator fulfils, for use inside compiled loops.
 
-A ``try_step`` takes one step of given size, ``dense`` makes its interpolant, ``adaptive_step`` repeats ``try_step`` until
-the error is accepted, ``accept`` moves on. ``work.F[K_0]`` holds ``f(t, y)`` on entry of a step, ``F[Y_NEW]`` and
-``F[K_0 + method.stages]`` the state and slope at its end. Nothing else is remembered, so that a step can be taken, thrown
-away and repeated with another size.
+A ``try_step`` takes one step of given size, ``dense`` makes its interpolant, ``adaptive_step`` repeats
+``try_step`` until the error is accepted, ``accept`` moves on. ``work.F[K_0]`` holds ``f(t, y)`` on entry of a
+step, ``F[Y_NEW]`` and ``F[K_0 + method.stages]`` the state and slope at its end. Nothing else is remembered,
+so that a step can be taken, thrown away and repeated with another size.
 """
 
 from __future__ import annotations
@@ -82,8 +82,9 @@ def newton_tolerance(control):
     return max(10.0 * 2.220446049250313e-16 / rtol, min(0.03, np.sqrt(rtol)))
 
 
-# One step of given size h of each kind of method: F[Y_NEW] and the error vectors. Returns OK or NEWTON_FAILED.
-# They are reached through first-class values (signature TRY), so that a loop neither contains nor recompiles them.
+# One step of given size h of each kind of method: F[Y_NEW] and the error vectors. Returns OK or
+# NEWTON_FAILED. They are reached through first-class values (signature TRY), so that a loop neither contains
+# nor recompiles them.
 
 
 def _explicit(method, f, jac, t, y, h, p, work, control):
@@ -147,7 +148,9 @@ def _dense(method, f, t, y, h, p, work):
 
 @kernel
 def solid_step(method, try_step, f, jac, t, y, h, p, work, control):
-    """A step of prescribed size with its end slope; renews the Jacobian once if Newton fails (event location)."""
+    """A step of prescribed size with its end slope; renews the Jacobian once if Newton fails (event
+    location).
+    """
     noinline()
     status = try_step(method, f, jac, t, y, h, p, work, control)
     if status == NEWTON_FAILED and work.ints[JAC_CURRENT] == 0:
@@ -237,10 +240,12 @@ def all_finite(x):
 
 @kernel
 def adaptive_step(method, try_step, f, jac, t, y, t_bound, p, work, control):
-    """One accepted step towards `t_bound`: size in ``work.reals[H_TAKEN]``, the next proposal in ``reals[H_NEXT]``.
+    """One accepted step towards `t_bound`: size in ``work.reals[H_TAKEN]``, the next proposal in
+    ``reals[H_NEXT]``.
 
-    ``F[Y_NEW]`` holds the end state and ``F[K_0 + stages]`` the end slope. Returns OK, NON_FINITE (the right-hand side is
-    not finite however small the step) or STEP_TOO_SMALL. The caller then calls `accept`, or repeats from (t, y).
+    ``F[Y_NEW]`` holds the end state and ``F[K_0 + stages]`` the end slope. Returns OK, NON_FINITE (the
+    right-hand side is not finite however small the step) or STEP_TOO_SMALL. The caller then calls `accept`,
+    or repeats from (t, y).
     """
     noinline()
     direction = 1.0 if t_bound >= t else -1.0

@@ -1,4 +1,6 @@
-"""User functions bound to the loops: compiled where that is wanted and possible, as Python callbacks otherwise."""
+"""User functions bound to the loops: compiled where that is wanted and possible, as Python callbacks
+otherwise.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ from nonsmooth._core.callbacks import (
     python_jac,
     python_reset,
 )
-from nonsmooth._core.jit import JIT_ENABLED, first_class, is_dispatcher, numba_errors, static_array, user_kernel
+from nonsmooth._core.jit import (
+    JIT_ENABLED,
+    first_class,
+    is_dispatcher,
+    numba_errors,
+    static_array,
+    user_kernel,
+)
 from nonsmooth._core.rk import RHS
 from nonsmooth.errors import InputError, ShapeError
 
@@ -40,7 +49,9 @@ def checked_value(value: Any, n: int, name: str) -> np.ndarray:
     except ValueError as exc:
         raise ShapeError(f"`{name}` returned no rectangular array; shape ({n},) is wanted.") from exc
     if array.dtype.kind == "c":
-        raise InputError(f"`{name}` returned complex values for a real state; give a complex `y0` or real values.")
+        raise InputError(
+            f"`{name}` returned complex values for a real state; give a complex `y0` or real values."
+        )
     if array.dtype.kind not in "fiub":
         raise InputError(f"`{name}` returned values of type {array.dtype}; real numbers are wanted.")
     if array.shape != (n,) and not (n == 1 and array.size == 1):
@@ -62,12 +73,16 @@ class Bound:
         self.names = [name for k, switch in enumerate(self.switches) for name in switch.names(k)]
         self.p = np.ones(self.m + 1)
         self._g_calls = [
-            (switch.g, extra_arguments(switch.g, 2, switch.record(), self.args), switch.size) for switch in self.switches
+            (switch.g, extra_arguments(switch.g, 2, switch.record(), self.args), switch.size)
+            for switch in self.switches
         ]
         self._reset_calls = [
             None
             if switch.reset is None
-            else (switch.reset, extra_arguments(switch.reset, 2 if switch.size == 1 else 3, switch.record(), self.args))
+            else (
+                switch.reset,
+                extra_arguments(switch.reset, 2 if switch.size == 1 else 3, switch.record(), self.args),
+            )
             for switch in self.switches
         ]
         self.python = PythonFunctions(n, self.m, self.f, self.g, jac, self.reset)
@@ -78,7 +93,8 @@ class Bound:
             self._compile()
         self.jac = python_jac() if jac is not None else None
 
-    # -- Python side ------------------------------------------------------------------------------------------
+    # -- Python side
+    # ------------------------------------------------------------------------------------------
 
     def mode(self) -> np.ndarray:
         """Mode vector, int8."""
@@ -118,7 +134,8 @@ class Bound:
         value = reset(t, y, *extra) if self.switches[k].size == 1 else reset(t, y, q, *extra)
         return checked_value(value, self.n, f"reset of {self.names[i]}")
 
-    # -- compiled side ----------------------------------------------------------------------------------------
+    # -- compiled side
+    # ----------------------------------------------------------------------------------------
 
     def _compile(self):
         pieces = [
@@ -156,7 +173,6 @@ def _jitted(function):
 def _compiled_f(fun, with_mode, args, m, n, scalar):
     inner = _jitted(fun)
     if with_mode:
-
         kept = np.ones(m, np.int8)
         _scratch.append(kept)  # the compiled function writes into it: keep it alive
         scratch = static_array(kept)
@@ -199,7 +215,8 @@ def _compiled_g(calls):
         at += size
     while len(writers) > 1:
         writers = [
-            _both(*writers[k : k + 2]) if k + 1 < len(writers) else writers[k] for k in range(0, len(writers), 2)
+            _both(*writers[k : k + 2]) if k + 1 < len(writers) else writers[k]
+            for k in range(0, len(writers), 2)
         ]
     last = writers[0]
 

@@ -1,7 +1,7 @@
 """Runs with switches: the compiled loop in slices, and the decisions that are taken in Python.
 
-The loop of `nonsmooth._core.event_loop` comes back when its output is full or when something happens that is rare:
-a terminal event, an accumulation, chattering, a misbehaving function.
+The loop of `nonsmooth._core.event_loop` comes back when its output is full or when something happens that is
+rare: a terminal event, an accumulation, chattering, a misbehaving function.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core import event_loop as core
+from nonsmooth._core import event_loop as loop
+from nonsmooth._core import event_records as core
 from nonsmooth._core.callbacks import python_f, python_g
 from nonsmooth._core.jit import address_of
 from nonsmooth._core.rk import (
@@ -54,8 +55,20 @@ _KINDS = {core.EV_SWITCH: "switch", core.EV_TOUCH: "touch", core.EV_JUMP: "switc
 class SwitchedRun:
     """One run. `advance` yields slices of output until `status` is set: 0 end of span, 1 stopped, -1 failed."""
 
-    def __init__(self, bound: Bound, t_span, y0, method, rtol, atol, options: SwitchOptions, *, max_step=np.inf,
-                 first_step=None, jac=None):  # fmt: skip
+    def __init__(
+        self,
+        bound: Bound,
+        t_span,
+        y0,
+        method,
+        rtol,
+        atol,
+        options: SwitchOptions,
+        *,
+        max_step=np.inf,
+        first_step=None,
+        jac=None,
+    ):
         self.bound, self.options = bound, options
         self.t, self.t_bound = float(t_span[0]), float(t_span[1])
         self.t_0 = self.t
@@ -80,9 +93,11 @@ class SwitchedRun:
         rows = 3 + self.method.n_dense
         size = min(max(200_000 // max(n * rows, 1), 32), 512)
         self.out = core.Output(
-            np.zeros((size, 2 + n + m)), np.zeros((size, rows, n)), np.zeros((size + 4 * m + 8, 6 + 2 * n)),
+            np.zeros((size, 2 + n + m)),
+            np.zeros((size, rows, n)),
+            np.zeros((size + 4 * m + 8, 6 + 2 * n)),
             np.zeros(2, dtype=np.int64),
-        )  # fmt: skip
+        )
         self.held = Held(bound, self._scale())
         self.events: list[Event] = []
         self.status: int | None = None
@@ -92,7 +107,8 @@ class SwitchedRun:
         self.steps_per_slice = 400 if bound.compiled else 32
         self.first_step = float(first_step or 0.0)
 
-    # -- preparation ------------------------------------------------------------------------------------------
+    # -- preparation
+    # ------------------------------------------------------------------------------------------
 
     def _scale(self) -> float:
         span = abs(self.t_bound - self.t_0)
@@ -101,9 +117,15 @@ class SwitchedRun:
     def _switches(self, n, m) -> core.Switches:
         options = self.options
         sw = core.Switches(
-            np.zeros((m, 8), dtype=np.int64), np.zeros((m, 10)), np.zeros((17, m)), np.zeros((10, 64)), np.zeros((3, n)),
-            np.zeros(8), np.zeros(16, dtype=np.int64), np.zeros(32),
-        )  # fmt: skip
+            np.zeros((m, 8), dtype=np.int64),
+            np.zeros((m, 10)),
+            np.zeros((17, m)),
+            np.zeros((10, 64)),
+            np.zeros((3, n)),
+            np.zeros(8),
+            np.zeros(16, dtype=np.int64),
+            np.zeros(32),
+        )
         for i, (k, _) in enumerate(self.bound.owner):
             switch = self.bound.switches[k]
             sw.ints[i, core.KIND] = switch.kind == "unilateral"
@@ -130,7 +152,11 @@ class SwitchedRun:
         f, g, reset = self.bound.functions
         if self.held:
             f, g = python_f(), python_g()
-        return (*self.steppers, *(address_of(function) for function in (f, self.jac, g, reset)), *core.pieces())
+        return (
+            *self.steppers,
+            *(address_of(function) for function in (f, self.jac, g, reset)),
+            *loop.pieces(),
+        )
 
     def start(self):
         """Modes, slopes and checks at the start."""
@@ -169,10 +195,19 @@ class SwitchedRun:
             self.events.append(self._event(t, "touch", i, y, y, direction=0, start=True))
 
     def _event_start(self, first_step):
-        bad = core.event_start(
-            self.entry(), self.method, self.t, self.y, self.t_bound, self.bound.p, 0, self.work, self.control, self.sw,
+        bad = loop.event_start(
+            self.entry(),
+            self.method,
+            self.t,
+            self.y,
+            self.t_bound,
+            self.bound.p,
+            0,
+            self.work,
+            self.control,
+            self.sw,
             float(first_step),
-        )  # fmt: skip
+        )
         self._raise_kept()
         if bad >= 0:
             self._bad_switch(bad, self.t)
@@ -182,7 +217,7 @@ class SwitchedRun:
         slope = self.work.F[K_0].copy()
         buffer, out = np.zeros(self.bound.n), np.zeros(self.bound.m)
         return float(
-            core.rate_now(self.entry(), i, self.t, self.y, slope, self.bound.p, self._scale(), buffer, out)
+            loop.rate_now(self.entry(), i, self.t, self.y, slope, self.bound.p, self._scale(), buffer, out)
         )
 
     def _check_values(self, g, t):
@@ -212,16 +247,27 @@ class SwitchedRun:
                 "events only."
             )
 
-    # -- the loop ---------------------------------------------------------------------------------------------
+    # -- the loop
+    # ---------------------------------------------------------------------------------------------
 
     def advance(self):
         """Yield (rows, Q) of each slice: rows hold t, flag, y, modes."""
         while self.status is None:
             began = time.perf_counter()
-            self.t, code = core.event_run(
-                self.entry(), self.method, self.t, self.y, self.t_bound, self.bound.p, 0, self.work, self.control,
-                self.sw, self.out, self.steps_per_slice,
-            )  # fmt: skip
+            self.t, code = loop.event_run(
+                self.entry(),
+                self.method,
+                self.t,
+                self.y,
+                self.t_bound,
+                self.bound.p,
+                0,
+                self.work,
+                self.control,
+                self.sw,
+                self.out,
+                self.steps_per_slice,
+            )
             spent = time.perf_counter() - began
             rows, Q = self._take()
             if code == core.FULL:
@@ -230,10 +276,12 @@ class SwitchedRun:
                 elif spent > SLICE:
                     self.steps_per_slice = max(8, self.steps_per_slice // 2)
                 if self.work.ints[NSTEPS] > self.options.max_steps:
-                    self._fail(StepLimitError(
-                        f"more than max_steps = {self.options.max_steps} steps at t = {self.t:.9g}; raise `max_steps` or "
-                        "continue from the last state."
-                    ))  # fmt: skip
+                    self._fail(
+                        StepLimitError(
+                            f"more than max_steps = {self.options.max_steps} steps at t = {self.t:.9g}; raise `max_steps` or "
+                            "continue from the last state."
+                        )
+                    )
             self.pending = rows, Q
             self._raise_kept()
             if code != core.FULL:
@@ -251,15 +299,24 @@ class SwitchedRun:
                 kind = "open" if i in self.held.resting else "impact"
             self.events.append(
                 self._event(
-                    row[0], kind, i, row[6 : 6 + n].copy(), row[6 + n : 6 + 2 * n].copy(), direction=int(row[3]),
-                    iterations=int(row[4]), rate=float(row[5]), jump=int(row[2]) == core.EV_JUMP,
-                )  # fmt: skip
+                    row[0],
+                    kind,
+                    i,
+                    row[6 : 6 + n].copy(),
+                    row[6 + n : 6 + 2 * n].copy(),
+                    direction=int(row[3]),
+                    iterations=int(row[4]),
+                    rate=float(row[5]),
+                    jump=int(row[2]) == core.EV_JUMP,
+                )
             )
         self.out.used[:] = 0
         return rows, Q
 
     def _event(self, t, kind, i, before, after, **extra) -> Event:
-        return Event(float(t), kind, self.bound.names[i], np.array(before), np.array(after), law=i, extra=extra)
+        return Event(
+            float(t), kind, self.bound.names[i], np.array(before), np.array(after), law=i, extra=extra
+        )
 
     def _add_row(self, flag=1.0):
         """Append the present state to the slice as a right limit."""
@@ -271,7 +328,10 @@ class SwitchedRun:
         i = int(self.sw.info[6])
         if code == core.DONE:
             self._event_at_end()
-            self.status, self.message = 0, "The solver successfully reached the end of the integration interval."
+            self.status, self.message = (
+                0,
+                "The solver successfully reached the end of the integration interval.",
+            )
         elif code == core.STOPPED:
             held = [j for j in (*self.held.resting, *self.held.sliding) if self.sw.ints[j, core.TRIGGERED]]
             if held:
@@ -287,20 +347,26 @@ class SwitchedRun:
         elif code == core.BAD_G:
             self._bad_switch(i, float(self.sw.info[7]) if np.isfinite(self.sw.info[7]) else self.t)
         elif code == core.NOT_REPEATABLE:
-            raise self._with_partial(EventError(
-                f"switch {self.bound.names[i]!r} gave two values for the same (t, y) at t = {self.t:.9g}: it must depend on "
-                "t and y only (no random numbers, no clock)."
-            ))  # fmt: skip
+            raise self._with_partial(
+                EventError(
+                    f"switch {self.bound.names[i]!r} gave two values for the same (t, y) at t = {self.t:.9g}: it must depend on "
+                    "t and y only (no random numbers, no clock)."
+                )
+            )
         elif code == NON_FINITE:
             slope = self.work.F[K_0 + self.method.stages]
             where = np.flatnonzero(~np.isfinite(slope))
-            part = f"component {where[0]} of `fun` is {slope[where[0]]}" if where.size else "`fun` is not finite"
+            part = (
+                f"component {where[0]} of `fun` is {slope[where[0]]}" if where.size else "`fun` is not finite"
+            )
             self._fail(NonFiniteStateError(f"{part} just beyond t = {self.t:.9g}, whatever the step size."))
         elif code in (STEP_TOO_SMALL, core.LOST_STEP):
-            self._fail(StepLimitError(
-                f"Required step size is less than spacing between numbers, at t = {self.t:.9g}: stiffness, a singularity or an "
-                "undeclared discontinuity; try a stiff method or declare a switch."
-            ))  # fmt: skip
+            self._fail(
+                StepLimitError(
+                    f"Required step size is less than spacing between numbers, at t = {self.t:.9g}: stiffness, a singularity or an "
+                    "undeclared discontinuity; try a stiff method or declare a switch."
+                )
+            )
         else:
             self._fail(IntegrationError(f"the run ended with code {code} at t = {self.t:.9g}."))
 
@@ -328,10 +394,12 @@ class SwitchedRun:
 
     def _cycle(self, i):
         if self.sw.counts[core.C_EVENTS] > self.options.max_events:
-            self._fail(StepLimitError(
-                f"more than max_events = {self.options.max_events} events at t = {self.t:.9g}, the last one of "
-                f"{self.bound.names[i]!r}."
-            ))  # fmt: skip
+            self._fail(
+                StepLimitError(
+                    f"more than max_events = {self.options.max_events} events at t = {self.t:.9g}, the last one of "
+                    f"{self.bound.names[i]!r}."
+                )
+            )
             return
         names = sorted({event.name for event in self.events[-2 * self.bound.m - 2 :] if event.t == self.t})
         raise EventError(
@@ -348,8 +416,10 @@ class SwitchedRun:
             if self.sw.ints[i, core.MUTED] or i in self.held.resting or i in self.held.sliding:
                 continue
             limit = max(self.sw.reals[i, core.TOL], 16 * EPS * max(self.sw.reals[i, core.SCALE], abs(self.t)))
-            if abs(g[i]) > limit or any(e.law == i and abs(e.t - self.t) <= 8 * EPS * max(abs(self.t), 1) for e in
-                                        self.events[-2 * self.bound.m :]):  # fmt: skip
+            if abs(g[i]) > limit or any(
+                e.law == i and abs(e.t - self.t) <= 8 * EPS * max(abs(self.t), 1)
+                for e in self.events[-2 * self.bound.m :]
+            ):
                 continue
             if self.sw.reals[i, core.PEAK] <= 4 * EPS * max(1.0, np.abs(self.y).max(initial=0.0)):
                 continue  # it has been zero for a while
@@ -364,10 +434,13 @@ class SwitchedRun:
                 if wanted not in (0, direction):
                     continue
             self.events.append(
-                self._event(self.t, kind, i, self.y, self.y, direction=-mode if kind != "touch" else 0, at_end=True)
+                self._event(
+                    self.t, kind, i, self.y, self.y, direction=-mode if kind != "touch" else 0, at_end=True
+                )
             )
 
-    # -- accumulation, sustained contact, sliding --------------------------------------------------------------
+    # -- accumulation, sustained contact, sliding
+    # --------------------------------------------------------------
 
     def _accumulation(self, i, code):
         name = self.bound.names[i]
@@ -382,8 +455,9 @@ class SwitchedRun:
                 self.warned.add(i)
                 warnings.warn(
                     f"events of switch {name!r} accumulate at t = {t_star:.9g}; continued in sustained contact.",
-                    ZenoWarning, stacklevel=6,
-                )  # fmt: skip
+                    ZenoWarning,
+                    stacklevel=6,
+                )
             if self.options.on_zeno == "stop":
                 self.status, self.message = 1, f"events of switch {name!r} accumulate at t = {t_star:.9g}."
                 return
@@ -403,7 +477,9 @@ class SwitchedRun:
             )
         f = self.bound.f
         before, after = (
-            self.held.rates(self.t, np.asarray(state), np.asarray(f(self.t, np.asarray(state)), float), [i])[0]
+            self.held.rates(self.t, np.asarray(state), np.asarray(f(self.t, np.asarray(state)), float), [i])[
+                0
+            ]
             for state in (last.before, last.after)
         )
         share = 1.0 if after == before else -before / (after - before)
@@ -414,7 +490,9 @@ class SwitchedRun:
         self.sw.ints[i, core.TERMINAL] = self.sw.ints[i, core.HITS] + 1
         self.sw.ints[i, core.HAS_RESET] = 0
         self._hold()
-        forces = dict(zip(sorted(self.held.resting), self.held.forces(self.t, self.y, free=sorted(self.held.resting))))
+        forces = dict(
+            zip(sorted(self.held.resting), self.held.forces(self.t, self.y, free=sorted(self.held.resting)))
+        )
         if forces[i] <= 0.0:  # nothing presses: it opens again
             self._unhold(i)
             self._hold()
@@ -473,14 +551,23 @@ class SwitchedRun:
         self._hold()
         self._add_row()
 
-    # -- numbers ----------------------------------------------------------------------------------------------
+    # -- numbers
+    # ----------------------------------------------------------------------------------------------
 
     def counters(self) -> dict[str, int]:
         """Counters; those of Compere 2001 are n_acc, n_rej, n_it, n_ev and the three cases of Table 5.1."""
         ints, counts = self.work.ints, self.sw.counts
         return dict(
-            nfev=int(ints[NFEV]), njev=int(ints[NJEV]), nlu=int(ints[NLU]), nsteps=int(ints[NSTEPS]),
-            nrejected=int(ints[NREJECTED]) + int(counts[core.C_EVENT_REJECTED]), niterations=int(counts[core.C_ITER]),
-            nevents=int(counts[core.C_EVENTS]), case_1=int(counts[core.C_CASE_1]), case_2=int(counts[core.C_CASE_2]),
-            case_3=int(counts[core.C_CASE_3]), touches=int(counts[core.C_TOUCH]), chained=int(counts[core.C_CHAIN]),
-        )  # fmt: skip
+            nfev=int(ints[NFEV]),
+            njev=int(ints[NJEV]),
+            nlu=int(ints[NLU]),
+            nsteps=int(ints[NSTEPS]),
+            nrejected=int(ints[NREJECTED]) + int(counts[core.C_EVENT_REJECTED]),
+            niterations=int(counts[core.C_ITER]),
+            nevents=int(counts[core.C_EVENTS]),
+            case_1=int(counts[core.C_CASE_1]),
+            case_2=int(counts[core.C_CASE_2]),
+            case_3=int(counts[core.C_CASE_3]),
+            touches=int(counts[core.C_TOUCH]),
+            chained=int(counts[core.C_CHAIN]),
+        )

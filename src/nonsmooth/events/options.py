@@ -20,7 +20,8 @@ class SwitchOptions:
     detection : {"dense", "hermite"}
         On the integrator's dense output, or on cubic Hermite polynomials only (Compere 2001, sec. 5.2.1).
     concurrency : (float, float), optional
-        Region of concurrency (eps_c, eps_ROC): bilateral events within eps_c of the first, |g| <= eps_ROC, happen at once.
+        Region of concurrency (eps_c, eps_ROC): bilateral events within eps_c of the first, |g| <= eps_ROC,
+        happen at once.
     on_zeno : {"sustain", "stop", "raise"} or callable
         Accumulation of unilateral events: go on in sustained contact, stop there with status 1, raise, or ask
         ``rule(t, y, i) -> y``.

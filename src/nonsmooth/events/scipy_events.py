@@ -27,7 +27,9 @@ class ScipyEvents:
             elif int(terminal) == terminal and terminal > 0:
                 self.limit.append(terminal)
             else:
-                raise ValueError("The `terminal` attribute of each event must be a boolean or positive integer.")
+                raise ValueError(
+                    "The `terminal` attribute of each event must be a boolean or positive integer."
+                )
         self.terminal = bool(np.isfinite(self.limit).any())
         self.direction = [getattr(event, "direction", 0) for event in self.functions]
         self.count = [0] * len(self.functions)
@@ -51,7 +53,18 @@ class ScipyEvents:
                 for k, (a, b) in enumerate(zip(self.g, new)):
                     up, down = a <= 0 <= b, a >= 0 >= b
                     if (up and self.direction[k] >= 0) or (down and self.direction[k] <= 0):
-                        roots.append((brentq(lambda s, k=k: self.value(k, s, piece(s)), self.t, t, xtol=4 * EPS, rtol=4 * EPS), k))
+                        roots.append(
+                            (
+                                brentq(
+                                    lambda s, k=k, piece=piece: self.value(k, s, piece(s)),
+                                    self.t,
+                                    t,
+                                    xtol=4 * EPS,
+                                    rtol=4 * EPS,
+                                ),
+                                k,
+                            )
+                        )
                         self.count[k] += 1
                 roots.sort(reverse=bool(t < self.t))
                 for root, k in roots:
@@ -62,7 +75,9 @@ class ScipyEvents:
                         Q = Q[: r + 1].copy()
                         Q[r] = _restricted(piece, root)
                         run.status, run.message = 1, "A termination event occurred."
-                        run.events = [event for event in run.events if abs(event.t - run.t_0) <= abs(root - run.t_0)]
+                        run.events = [
+                            event for event in run.events if abs(event.t - run.t_0) <= abs(root - run.t_0)
+                        ]
                         return rows, Q
             self.t, self.y, self.g = t, y.copy(), new
         return rows, Q

@@ -1,15 +1,19 @@
 """Motion on a switching surface: sustained contact after accumulated resets, and sliding after chattering.
 
-A unilateral switch whose events accumulate stays closed. Its reset moved the state along d = y+ - y-; the sustained
-force acts along the same d (for an impact with Newton's law that is the direction M^-1 W of the contact force):
+A unilateral switch whose events accumulate stays closed. Its reset moved the state along d = y+ - y-; the
+sustained force acts along the same d (for an impact with Newton's law that is the direction M^-1 W of the
+contact force):
 
-    y' = f + sum_i d_i la_i,   g_i'' = 0,   la_i >= 0;       it opens where la_i would become negative.          (1)
+    y' = f + sum_i d_i la_i,   g_i'' = 0,   la_i >= 0;       it opens where la_i would become negative.
+    (1)
 
 A bilateral switch that both neighbouring fields point at is slid on with Filippov's convex combination
 
-    y' = sum over modes of the alpha-weighted fields,   g_i' = 0,   0 <= alpha_i <= 1;   left where alpha_i leaves.  (2)
+    y' = sum over modes of the alpha-weighted fields,   g_i' = 0,   0 <= alpha_i <= 1;   left where alpha_i
+    leaves.  (2)
 
-While a switch is held its entry in g is replaced by la_i, or by min(alpha_i, 1 - alpha_i), and its mode is 0. Everything
+While a switch is held its entry in g is replaced by la_i, or by min(alpha_i, 1 - alpha_i), and its mode is
+0. Everything
 here runs as Python callbacks: it is rare, and exact in modes only to differences (about 1e-8).
 """
 
@@ -32,7 +36,8 @@ class Held:
     def __bool__(self) -> bool:
         return bool(self.resting or self.sliding)
 
-    # -- fields -----------------------------------------------------------------------------------------------
+    # -- fields
+    # -----------------------------------------------------------------------------------------------
 
     def _modes(self, replaced):
         mode = self.bound.mode()
@@ -41,7 +46,9 @@ class Held:
         return mode
 
     def field(self, t, y, free=()):
-        """Right-hand side without the forces of (1), with the combination (2); resting switches in `free` are open."""
+        """Right-hand side without the forces of (1), with the combination (2); resting switches in `free`
+        are open.
+        """
         base = {i: (1 if i in free else 0) for i in self.resting}
         if not self.sliding:
             return self.bound.f_in(t, y, self._modes(base))
@@ -49,7 +56,9 @@ class Held:
         return low + sum(a * step for a, step in zip(alpha, steps))
 
     def combination(self, t, y, base=None):
-        """alpha of (2), the field with all sliding modes at -1, and its change when one of them is raised to +1."""
+        """alpha of (2), the field with all sliding modes at -1, and its change when one of them is raised to
+        +1.
+        """
         base = {i: 0 for i in self.resting} if base is None else base
         order = sorted(self.sliding)
         low_modes = {**base, **{i: -1 for i in order}}
@@ -87,7 +96,8 @@ class Held:
             size = self.delta / max(np.linalg.norm(d), 1e-300) * max(np.linalg.norm(y), 1.0)
             plus, minus = y + size * d, y - size * d
             matrix[:, column] = (
-                self.rates(t, plus, self.field(t, plus), order) - self.rates(t, minus, self.field(t, minus), order)
+                self.rates(t, plus, self.field(t, plus), order)
+                - self.rates(t, minus, self.field(t, minus), order)
             ) / (2.0 * size)
         return matrix
 
@@ -95,7 +105,8 @@ class Held:
         """la of (1) for the resting switches in order."""
         return np.linalg.lstsq(self.influence(t, y), -self.accelerations(t, y, free), rcond=None)[0]
 
-    # -- callbacks --------------------------------------------------------------------------------------------
+    # -- callbacks
+    # --------------------------------------------------------------------------------------------
 
     def f(self, t, y):
         """Right-hand side (1) with (2)."""

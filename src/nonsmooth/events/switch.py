@@ -25,12 +25,14 @@ class Switch:
     rate : callable, optional
         ``rate(t, y, ydot) -> float``, dg/dt; found from `g` along the flow if not given.
     kind : {"bilateral", "unilateral"}
-        Bilateral: g crosses zero, the mode (+1 for g >= 0, -1 for g < 0) changes, and the event is placed just behind
-        the zero. Unilateral: g >= 0 always, `reset` acts, and the event is placed just before the zero.
+        Bilateral: g crosses zero, the mode (+1 for g >= 0, -1 for g < 0) changes, and the event is placed
+        just behind the zero. Unilateral: g >= 0 always, `reset` acts, and the event is placed just before the
+        zero.
     direction : {0, 1, -1}
         Which crossings count as events (are recorded, reset, stop). Modes follow every crossing.
     reset : callable, optional
-        ``reset(t, y) -> y`` (``reset(t, y, p)`` with `params`; ``reset(t, y, i)`` with `size` > 1, i the one that acts).
+        ``reset(t, y) -> y`` (``reset(t, y, p)`` with `params`; ``reset(t, y, i)`` with `size` > 1, i the one
+        that acts).
     terminal : bool or int
         Stop at the first, or at the n-th, event.
     tol : float
@@ -61,13 +63,19 @@ class Switch:
             if value is not None and not callable(value):
                 raise InputError(f"`{label}` of switch {self.name!r} is {value!r}; a function is wanted.")
         if self.kind not in ("bilateral", "unilateral"):
-            raise InputError(f'`kind` of switch {self.name!r} is {self.kind!r}; use "bilateral" or "unilateral".')
+            raise InputError(
+                f'`kind` of switch {self.name!r} is {self.kind!r}; use "bilateral" or "unilateral".'
+            )
         if self.direction not in (-1, 0, 1):
             raise RangeError(f"`direction` of switch {self.name!r} is {self.direction!r}; use -1, 0 or 1.")
         if not (isinstance(self.terminal, (bool, int, np.integer)) and self.terminal >= 0):
-            raise RangeError(f"`terminal` of switch {self.name!r} is {self.terminal!r}; use a boolean or a count.")
+            raise RangeError(
+                f"`terminal` of switch {self.name!r} is {self.terminal!r}; use a boolean or a count."
+            )
         if not (np.isfinite(self.tol) and self.tol >= 0):
-            raise RangeError(f"`tol` of switch {self.name!r} is {self.tol!r}; it must be finite and not negative.")
+            raise RangeError(
+                f"`tol` of switch {self.name!r} is {self.tol!r}; it must be finite and not negative."
+            )
         if not (isinstance(self.size, (int, np.integer)) and self.size >= 1):
             raise RangeError(f"`size` of switch {self.name!r} is {self.size!r}; at least 1 is wanted.")
         if self.kind == "unilateral" and self.direction == 1:
@@ -87,12 +95,11 @@ class Switch:
 
 def positional_count(function: Callable) -> int | None:
     """Number of positional arguments of `function`, None if it cannot be told or takes any number."""
-    code = getattr(function.py_func if is_dispatcher(function) else function, "__code__", None)
-    if code is not None and not code.co_flags & 0x0C and inspect.isroutine(function):
-        if not inspect.ismethod(function) and not function.__defaults__:
-            return code.co_argcount
+    plain: Any = getattr(function, "py_func", function) if is_dispatcher(function) else function
+    if inspect.isfunction(plain) and not plain.__defaults__ and not plain.__code__.co_flags & 0x0C:
+        return plain.__code__.co_argcount
     try:
-        signature = inspect.signature(function.py_func if is_dispatcher(function) else function)
+        signature = inspect.signature(plain)
     except (TypeError, ValueError):
         return None
     kinds = [parameter.kind for parameter in signature.parameters.values()]

@@ -1,6 +1,8 @@
-"""DOP853: the coefficients of Dormand & Prince as published by Hairer, Norsett & Wanner (1993), II.5 and II.6.
+"""DOP853: the coefficients of Dormand & Prince as published by Hairer, Norsett & Wanner (1993), II.5 and
+II.6.
 
-Twelve stages of order 8, two error estimators (orders 5 and 3), three more stages for dense output of order 7. Rows are
+Twelve stages of order 8, two error estimators (orders 5 and 3), three more stages for dense output of order
+7. Rows are
 written as ``{column: value}``.
 """
 

@@ -2,10 +2,11 @@
 
 The contract of a single-step method (see `nonsmooth._core.single_step` for the compiled half):
 
-1. it is a `Method` record of arrays and integers, the same types for every method, so that a loop compiles once;
-2. `start` evaluates the slope and proposes a step; 3. `adaptive_step` makes one accepted step (or `try_step` one of
-given size) from ``(t, y)`` without changing them; 4. `dense` makes the interpolant of that step, read by `dense_eval`
-and `dense_slope`; 5. `accept` moves on; 6. every call returns a status, none raises.
+1. it is a `Method` record of arrays and integers, the same types for every method, so that a loop compiles
+once;
+2. `start` evaluates the slope and proposes a step; 3. `adaptive_step` makes one accepted step (or `try_step`
+one of given size) from ``(t, y)`` without changing them; 4. `dense` makes the interpolant of that step, read
+by `dense_eval` and `dense_slope`; 5. `accept` moves on; 6. every call returns a status, none raises.
 """
 
 from __future__ import annotations
@@ -65,10 +66,22 @@ def make_work(method: Method, n: int, jac_mode: int = JAC_DIFFERENCES) -> Work:
 
 
 def make_control(
-    method: Method, n: int, rtol=1e-3, atol=1e-6, max_step=np.inf, *, fixed=False, safety=0.9, min_factor=0.2,
-    max_factor=10.0, exponent=None, norm=0,
-) -> Control:  # fmt: skip
-    """Step-size control with SciPy's defaults; ``fixed=True`` takes every step as proposed (the first step size)."""
+    method: Method,
+    n: int,
+    rtol=1e-3,
+    atol=1e-6,
+    max_step=np.inf,
+    *,
+    fixed=False,
+    safety=0.9,
+    min_factor=0.2,
+    max_factor=10.0,
+    exponent=None,
+    norm=0,
+) -> Control:
+    """Step-size control with SciPy's defaults; ``fixed=True`` takes every step as proposed (the first step
+    size).
+    """
     if exponent is None:
         exponent = -1.0 / (method.error_order + 1)
     return Control(
@@ -84,7 +97,9 @@ def make_control(
 
 
 def rhs(function: Callable) -> Any:
-    """A compiled function ``f(t, y, p, out)`` as a first-class right-hand side (jitted or plain, compilable)."""
+    """A compiled function ``f(t, y, p, out)`` as a first-class right-hand side (jitted or plain,
+    compilable).
+    """
     if not JIT_ENABLED or not (is_dispatcher(function) or hasattr(function, "__code__")):
         return function
     return first_class(_caller(function) if is_dispatcher(function) else function, RHS)
@@ -151,9 +166,20 @@ def nested_eval(y_0: np.ndarray, Q: np.ndarray, theta: np.ndarray) -> np.ndarray
 
 
 def integrate(
-    f, t_span, y0, method="RK45", p=(), *, jac=None, rtol=1e-3, atol=1e-6, first_step=0.0, max_step=np.inf, fixed=False,
+    f,
+    t_span,
+    y0,
+    method="RK45",
+    p=(),
+    *,
+    jac=None,
+    rtol=1e-3,
+    atol=1e-6,
+    first_step=0.0,
+    max_step=np.inf,
+    fixed=False,
     max_steps=10**7,
-) -> Run:  # fmt: skip
+) -> Run:
     """Integrate a smooth problem with a compiled right-hand side.
 
     Parameters
@@ -203,6 +229,12 @@ def integrate(
         raise StepLimitError(f"integrate: the step size fell below the spacing of numbers at t = {t:.6g}.")
     ints = work.ints
     return Run(
-        np.concatenate(ts), np.concatenate(ys).T, np.concatenate(qs), int(ints[0]), int(ints[1]), int(ints[2]),
-        int(ints[3]), int(ints[4]),
-    )  # fmt: skip
+        np.concatenate(ts),
+        np.concatenate(ys).T,
+        np.concatenate(qs),
+        int(ints[0]),
+        int(ints[1]),
+        int(ints[2]),
+        int(ints[3]),
+        int(ints[4]),
+    )

@@ -40,9 +40,19 @@ class SingleStepSolver(OdeSolver):
     compiled = None
 
     def __init__(
-        self, fun, t0, y0, t_bound, max_step=np.inf, rtol=1e-3, atol=1e-6, vectorized=False, first_step=None,
-        jac=None, **extraneous,
-    ):  # fmt: skip
+        self,
+        fun,
+        t0,
+        y0,
+        t_bound,
+        max_step=np.inf,
+        rtol=1e-3,
+        atol=1e-6,
+        vectorized=False,
+        first_step=None,
+        jac=None,
+        **extraneous,
+    ):
         method = get_method(self.name)
         if jac is not None and method.kind == 0:
             extraneous = {**extraneous, "jac": jac}
@@ -76,8 +86,16 @@ class SingleStepSolver(OdeSolver):
         self.failure = None
         with self.python:
             start(
-                method, self.f, self.t, self.y_start, float(t_bound), self.p, self.work, self.control, float(first_step or 0.0)
-            )  # fmt: skip
+                method,
+                self.f,
+                self.t,
+                self.y_start,
+                float(t_bound),
+                self.p,
+                self.work,
+                self.control,
+                float(first_step or 0.0),
+            )
         self._raise_kept()
         self._count()
 
@@ -90,7 +108,9 @@ class SingleStepSolver(OdeSolver):
             return jac
         matrix = np.asarray(jac, dtype=float)
         if matrix.shape != (self.n, self.n):
-            raise ValueError(f"`jac` is expected to have shape {(self.n, self.n)}, but actually has {matrix.shape}.")
+            raise ValueError(
+                f"`jac` is expected to have shape {(self.n, self.n)}, but actually has {matrix.shape}."
+            )
         self.work.ints[JAC_MODE] = JAC_CONSTANT
         self.work.X[: self.n] = matrix
         return None
@@ -98,7 +118,9 @@ class SingleStepSolver(OdeSolver):
     def _raise_kept(self):
         if self.python.error is not None:
             name, t = self.python.where
-            self.python.error.add_note(f"raised in `{name}` at t = {t:.9g}, after the step to t = {self.t:.9g}")
+            self.python.error.add_note(
+                f"raised in `{name}` at t = {t:.9g}, after the step to t = {self.t:.9g}"
+            )
             raise self.python.error
 
     def _count(self):
@@ -110,7 +132,15 @@ class SingleStepSolver(OdeSolver):
         t, t_bound = self.t, float(self.t_bound)
         with self.python:
             h, status = advance(
-                self.entry, self.method, self.t_start, t, self.y_start, t_bound, self.p, self.work, self.control
+                self.entry,
+                self.method,
+                self.t_start,
+                t,
+                self.y_start,
+                t_bound,
+                self.p,
+                self.work,
+                self.control,
             )
         if self.python.error is not None:
             self._raise_kept()
@@ -128,8 +158,12 @@ class SingleStepSolver(OdeSolver):
         if status == NON_FINITE:
             slope = self.work.F[K_0 + self.method.stages]
             where = np.flatnonzero(~np.isfinite(slope))
-            part = f"component {where[0]} of `fun` is {slope[where[0]]}" if where.size else "`fun` is not finite"
-            self.failure = NonFiniteStateError(f"{part} just beyond t = {self.t:.9g}, whatever the step size.")
+            part = (
+                f"component {where[0]} of `fun` is {slope[where[0]]}" if where.size else "`fun` is not finite"
+            )
+            self.failure = NonFiniteStateError(
+                f"{part} just beyond t = {self.t:.9g}, whatever the step size."
+            )
             return f"{TOO_SMALL} ({self.failure})"
         self.failure = StepLimitError(
             f"the step size fell below the spacing of numbers at t = {self.t:.9g}: stiffness, a singularity or a "
@@ -155,16 +189,19 @@ class _Piece(DenseOutput):
     def _call_impl(self, t):
         theta = np.atleast_1d((t - self.t_old) / self.h)
         shape = (theta.size, self.y_old.size)
-        y = nested_eval(np.broadcast_to(self.y_old, shape), np.broadcast_to(self.Q, (theta.size, *self.Q.shape)), theta)
+        y = nested_eval(
+            np.broadcast_to(self.y_old, shape), np.broadcast_to(self.Q, (theta.size, *self.Q.shape)), theta
+        )
         return y[0] if np.ndim(t) == 0 else y.T
 
 
 def validated_tolerances(rtol, atol, n):
-    """SciPy's rules for tolerances: rtol below 100 eps is raised with a warning, atol must fit and be positive."""
+    """SciPy's rules for tolerances: rtol below 100 eps is raised with a warning, atol must fit and be
+    positive.
+    """
     if np.any(rtol < 100 * EPS) if np.ndim(rtol) else rtol < 100 * EPS:
         warn(
-            "At least one element of `rtol` is too small. "
-            f"Setting `rtol = np.maximum(rtol, {100 * EPS})`.",
+            f"At least one element of `rtol` is too small. Setting `rtol = np.maximum(rtol, {100 * EPS})`.",
             stacklevel=4,
         )
         rtol = np.maximum(rtol, 100 * EPS)

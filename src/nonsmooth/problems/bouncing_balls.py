@@ -1,9 +1,9 @@
 """One hundred bouncing balls with heights 1e-9 apart (Compere 2001, sec. 5.3.3).
 
-Given: 200 states, 100 switching functions, spring-damper contact (bilateral) or restitution (unilateral), tolerances
-eps_x = 1e-3, eps_d = 1e-10, eps_c = 1e-7, eps_ROC = 1e-6. The spacing of events of 2.26e-10 s forces a drop height of 1 m.
-Chosen here (the document is silent): k/m = 1e4 1/s^2, damping ratio 0.15, t_final = 1.92 s, which gives 12 events a ball;
-restitution 0.8.
+Given: 200 states, 100 switching functions, spring-damper contact (bilateral) or restitution (unilateral),
+tolerances eps_x = 1e-3, eps_d = 1e-10, eps_c = 1e-7, eps_ROC = 1e-6. The spacing of events of 2.26e-10 s
+forces a drop height of 1 m. Chosen here (the document is silent): k/m = 1e4 1/s^2, damping ratio 0.15,
+t_final = 1.92 s, which gives 12 events a ball; restitution 0.8.
 """
 
 from __future__ import annotations
@@ -16,9 +16,15 @@ from .ode import OdeProblem
 
 
 def bouncing_balls(
-    n: int = 100, contact: str = "spring", stiffness: float = 1e4, damping_ratio: float = 0.15, restitution: float = 0.8,
-    offset: float = 1e-9, t_end: float = 1.92, tol: float = 1e-10,
-) -> OdeProblem:  # fmt: skip
+    n: int = 100,
+    contact: str = "spring",
+    stiffness: float = 1e4,
+    damping_ratio: float = 0.15,
+    restitution: float = 0.8,
+    offset: float = 1e-9,
+    t_end: float = 1.92,
+    tol: float = 1e-10,
+) -> OdeProblem:
     """`n` balls dropped from 1 m, 1 m + offset, ...; contact "spring" or "restitution"."""
     if contact not in ("spring", "restitution"):
         raise InputError(f'`contact` is {contact!r}; use "spring" or "restitution".')

@@ -1,10 +1,12 @@
-"""Marbles in a jar: spring-damper contacts of N disks with each other, a floor and two walls taken as one (2-D).
+"""Marbles in a jar: spring-damper contacts of N disks with each other, a floor and two walls taken as one
+(2-D).
 
-In the spirit of Compere 2001, sec. 5.3.4, whose data are not given; this definition is our own. N = 2 ... 16 disks of radius
-r = 0.5 and mass 1 fall into a jar of half width R = 0.6 + 0.5 sqrt(N) with a floor at height 0. Switching functions, as many as
-in the paper, N (N + 3)/2: distance of each pair minus 2 r, height above the floor minus r, and R - r - |x| for the walls.
-Contact: spring k = 1e12 (hard: a contact lasts about 3e-6 s) and, damped, dash-pot c = 2e5 along the normal while the switching function is negative; no
-friction. Energy (5.10) is constant without damping.
+In the spirit of Compere 2001, sec. 5.3.4, whose data are not given; this definition is our own. N = 2 ... 16
+disks of radius r = 0.5 and mass 1 fall into a jar of half width R = 0.6 + 0.5 sqrt(N) with a floor at height
+0. Switching functions, as many as in the paper, N (N + 3)/2: distance of each pair minus 2 r, height above
+the floor minus r, and R - r - |x| for the walls. Contact: spring k = 1e12 (hard: a contact lasts about 3e-6
+s) and, damped, dash-pot c = 2e5 along the normal while the switching function is negative; no friction.
+Energy (5.10) is constant without damping.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from ..events.switch import Switch
 from .ode import OdeProblem
 
 
-def marble_jar(n: int = 10, damping: float = 0.0, t_end: float = 2.0, stiffness: float = 1e12, tol: float = 1e-10) -> OdeProblem:
+def marble_jar(
+    n: int = 10, damping: float = 0.0, t_end: float = 2.0, stiffness: float = 1e12, tol: float = 1e-10
+) -> OdeProblem:
     """`n` marbles (2 to 16), dash-pot `damping` (0 or, damped, 2e5)."""
     if not 2 <= n <= 64:
         raise RangeError(f"`n` is {n}; 2 to 64 marbles are wanted.")
@@ -98,9 +102,10 @@ def marble_jar(n: int = 10, damping: float = 0.0, t_end: float = 2.0, stiffness:
     )
 
 
-
 def smooth_right_hand_side(problem: OdeProblem):
-    """The same right-hand side as a smooth solver sees it: modes from the signs of g at every evaluation (compiled)."""
+    """The same right-hand side as a smooth solver sees it: modes from the signs of g at every evaluation
+    (compiled).
+    """
     (switch,) = problem.switches
     gaps, fun = user_kernel(switch.g), user_kernel(problem.fun)
 

@@ -1,4 +1,6 @@
-"""Relay with hysteresis on a first-order lag, and a buck converter: events change a logic state, not the sign of a field."""
+"""Relay with hysteresis on a first-order lag, and a buck converter: events change a logic state, not the
+sign of a field.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from .ode import OdeProblem
 
 
 def relay_hysteresis(low: float = 0.4, high: float = 0.6, t_end: float = 5.0) -> OdeProblem:
-    """x' = -x + s, the relay state s goes off at `high` and on at `low`. Period log((1-low)/(1-high)) + log(high/low)."""
+    """x' = -x + s, the relay state s goes off at `high` and on at `low`. Period log((1-low)/(1-high)) +
+    log(high/low).
+    """
 
     def fun(t, y, mode):
         return np.array([-y[0] + y[1], 0.0])
@@ -34,14 +38,22 @@ def relay_hysteresis(low: float = 0.4, high: float = 0.6, t_end: float = 5.0) ->
         if t <= t_end:
             times.append(t)
     return OdeProblem(
-        "relay_hysteresis", "textbook relay", "relay with hysteresis", fun, np.array([low, 1.0]), (0.0, t_end),
+        "relay_hysteresis",
+        "textbook relay",
+        "relay with hysteresis",
+        fun,
+        np.array([low, 1.0]),
+        (0.0, t_end),
         (Switch(upper, direction=1, reset=off, name="off"), Switch(lower, direction=1, reset=on, name="on")),
-        {"t_events": np.array(times)}, {"max_step": 0.2},
-    )  # fmt: skip
+        {"t_events": np.array(times)},
+        {"max_step": 0.2},
+    )
 
 
 def buck_converter(t_end: float = 4e-3) -> OdeProblem:
-    """DC-DC buck converter with proportional voltage control against a ramp (V_in 24 V, L 20 mH, C 47 uF, R 22 Ohm, T 400 us)."""
+    """DC-DC buck converter with proportional voltage control against a ramp (V_in 24 V, L 20 mH, C 47 uF, R
+    22 Ohm, T 400 us).
+    """
     v_in, L, C, R, gain, v_ref, v_low, v_up, T = 24.0, 20e-3, 47e-6, 22.0, 8.4, 11.3, 3.8, 8.2, 400e-6
 
     def fun(t, y, mode):
@@ -56,7 +68,13 @@ def buck_converter(t_end: float = 4e-3) -> OdeProblem:
         return np.sin(np.pi * t / T)
 
     return OdeProblem(
-        "buck_converter", "voltage-controlled buck converter with usual laboratory values",
-        "pulse-width modulation, discontinuous ramp", fun, np.array([11.0, 0.5]), (1e-6, t_end),
-        (Switch(control, name="control"), Switch(ramp_end, name="ramp")), {}, {"max_step": T / 4},
-    )  # fmt: skip
+        "buck_converter",
+        "voltage-controlled buck converter with usual laboratory values",
+        "pulse-width modulation, discontinuous ramp",
+        fun,
+        np.array([11.0, 0.5]),
+        (1e-6, t_end),
+        (Switch(control, name="control"), Switch(ramp_end, name="ramp")),
+        {},
+        {"max_step": T / 4},
+    )
