@@ -210,3 +210,29 @@ def test_units_do_not_matter(name):
             assert other.success and abs(other.iterations - base.iterations) <= 1
             scale = np.abs(base.r).max()
             np.testing.assert_allclose(other.r / (mass * speed), base.r, rtol=0, atol=1e-9 * scale)
+
+
+def test_global_problem_without_forming_w():
+    given = read_fclib(DATA / "Box_Stacks-i0122-82-5.hdf5")
+    rho = read_fclib(DATA / "Box_Stacks-i0122-82-5.hdf5").rho
+    given.__dict__["matrix_free"] = True  # as for large problems with a full W
+    np.testing.assert_allclose(given.rho, rho, rtol=1e-12)
+    result = solve_contact(given, tol=1e-7)
+    assert result.success and "without W" in result.method
+    assert "W" not in vars(given)
+
+
+def test_newton_in_velocities_is_newton_in_impulses():
+    from nonsmooth._core.nonsmooth_newton import equations
+    from nonsmooth.contact.newton import _body_direction, _contact_direction, scale
+
+    problem = read_fclib(DATA / "Box_Stacks-i0122-82-5.hdf5")
+    rng = np.random.default_rng(0)
+    n = problem.n_contacts
+    r, u = np.abs(rng.normal(size=3 * n)), rng.normal(size=3 * n)
+    phi, A, B = np.empty(3 * n), np.empty((n, 3, 3)), np.empty((n, 3, 3))
+    equations(0, 3, r, u, problem.mu, problem.bilateral, phi, A, B)
+    w = scale(problem)
+    one = _contact_direction(problem, w)(A, B, 1e-3, phi)
+    other = _body_direction(problem, w)(A, B, 1e-3, phi)
+    np.testing.assert_allclose(other, one, atol=1e-8 * np.abs(one).max())

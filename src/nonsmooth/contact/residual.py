@@ -85,7 +85,7 @@ def residual(problem, r, u=None) -> Residual:
     outside = np.sqrt(np.einsum("ij,ij->i", R[:, 1:], R[:, 1:])) - problem.mu * R[:, 0]
     outside = np.maximum(outside, -R[:, 0])
     outside[problem.bilateral] = 0.0
-    cone = max(0.0, float(outside.max())) / top if top > 0.0 else 0.0
+    cone = max(0.0, float(outside.max())) / float(top) if top > 0.0 else 0.0
     values = float(np.linalg.norm(scaled)), float(np.linalg.norm(unit)), cone
     # NaN must never pass a comparison with a tolerance
     return Residual(*(v if np.isfinite(v) else np.inf for v in values))
