@@ -355,3 +355,29 @@ def test_no_creep_over_a_million_steps():
     assert np.max(np.abs(result.u)) <= 4 * EPS * V
     assert np.max(np.abs(result.q[:, -1] - result.q[:, 1])) <= 4 * EPS
     assert result.audit.max_iterations <= 3  # warm start
+
+
+def block_gap(t, q, p):
+    c, s = np.cos(q[2]), np.sin(q[2])
+    return np.array([q[1] - p.a * s - p.b * c, q[1] + p.a * s - p.b * c])
+
+
+def block_tangent(t, q, p):
+    c, s = np.cos(q[2]), np.sin(q[2])
+    return np.array([[1.0, 1.0], [0.0, 0.0], [p.a * s + p.b * c, -p.a * s + p.b * c]])
+
+
+def test_redundant_friction_at_rest_keeps_its_modes():
+    """A block thrown onto its two corners comes to rest; the friction of the corners is redundant and must not flicker."""
+    contact = ns.Contact(block_gap, restitution=0.3, friction=0.5, tangent=block_tangent, name=("left", "right"))
+    params = {"a": 0.2, "b": 0.1}
+    block = ns.MechanicalSystem(
+        np.diag([2.0, 2.0, 2.0 * 0.05 / 3]), lambda t, q, u: np.array([0.0, -19.62, 0.0]), contact, params=params
+    )
+    fixed = ns.simulate(block, (0, 2), [0, 0.5, 0.3], [1.0, 0.0, 2.0], dt=1e-4)
+    late = fixed.t > 1.5
+    assert np.all(fixed.modes[:, late] == 1)
+    assert np.max(np.abs(fixed.u[:, late])) < 1e-12
+    exact = ns.simulate(block, (0, 2), [0, 0.5, 0.3], [1.0, 0.0, 2.0], rtol=1e-7)
+    assert np.max(np.abs(fixed.q[:, -1] - exact.q[:, -1])) < 5e-4  # first order in dt = 1e-4
+    assert exact.nsteps < 5000

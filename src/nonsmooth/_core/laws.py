@@ -31,6 +31,9 @@ COULOMB_2D = 4
 USER_SET = 5
 FREE = 6  # bilateral constraint: no bound
 
+# An argument that misses its set by rounding lies on its edge: constraint mode. Redundant contacts at rest sit there.
+EDGE = 1e-12
+
 KIND, ROW, DIM, LINK, LAW, MODE, TRIED, PLACE = range(8)
 N_INTS = 8
 MU, E, RHO = range(3)
@@ -65,10 +68,10 @@ def project(f_project, ints, rows, l, r, dt, xy):
         lower = rows[LO, ints[ROW, l]] if kind == INTERVAL else -r
         if x >= r:
             xy[1, 0] = r
-            return 2
+            return 2 if x - r > EDGE * abs(x) else 1
         if x <= lower:
             xy[1, 0] = lower
-            return -2
+            return -2 if lower - x > EDGE * abs(x) else 1
         xy[1, 0] = x
         return 1
     if kind == DISK or kind == COULOMB_2D:
@@ -78,7 +81,7 @@ def project(f_project, ints, rows, l, r, dt, xy):
             f = r / s if s > 0.0 else 0.0
         xy[1, 0] = x * f
         xy[1, 1] = xy[0, 1] * f
-        return 2 if s >= r else 1
+        return 2 if s - r > EDGE * s else 1
     if kind == FREE:
         xy[1, 0] = x
         return 1
