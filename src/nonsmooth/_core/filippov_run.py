@@ -214,7 +214,7 @@ def begin_piece(method, f, g, y, p, lay, starts, work, control, C, opt):
 
 
 @kernel
-def suspicious(C, opt, h, R):
+def suspicious(C, opt, p, lay, h, R):
     """True if some positive component may have dipped below zero inside the step, judged by the parabola
     through three step ends.
     """
@@ -224,6 +224,8 @@ def suspicious(C, opt, h, R):
         g1 = C[G_END, k]
         if g1 < 0.0 or C[ARMED, k] == 0.0:
             continue
+        if min(g0, g1) < 0.1 and p[lay[ACTIVE] + k] > 0.0:
+            return True  # a weight near zero: sliding may end and begin again inside the step
         if ratio <= 0.0:
             # First step of a piece: no history. A component that changed little cannot have turned.
             if min(g0, g1) < 2.0 * abs(g1 - g0) or min(g0, g1) < 0.05 * C[H_SCALE, k]:
@@ -242,6 +244,30 @@ def suspicious(C, opt, h, R):
             if low < 0.5 * min(g0, g1):
                 return True
     return False
+
+
+@kernel
+def vertex(g, t, y, h, Q, rows, p, lay, C, buffer, at, width):
+    """Place of the lowest weight near `at`, or of the first negative one, by repeated halving of (at - width, at + width)."""
+    a = max(at - width, 0.0)
+    b = min(at + width, 1.0)
+    for _ in range(8):
+        low = np.inf
+        best = at
+        for i in range(1, 4):
+            theta = a + 0.25 * i * (b - a)
+            dense_eval(y, Q, rows, theta, buffer)
+            g(t + theta * h, buffer, p, C[G_ROOT])
+            for k in range(lay[R_]):
+                if p[lay[ACTIVE] + k] > 0.0 and C[G_ROOT, k] < low:
+                    low = C[G_ROOT, k]
+                    best = theta
+        if low < 0.0 or low > 0.1:
+            return best
+        quarter = 0.25 * (b - a)
+        a = best - quarter
+        b = best + quarter
+    return best
 
 
 @kernel
@@ -340,18 +366,28 @@ def advance(
         rows = 0
         middle = 1.0
         stale = False
-        if hit < 0 and (dipped or suspicious(C, opt, h, R)):
+        if hit < 0 and (dipped or suspicious(C, opt, p, lay, h, R)):
             # A component may have dipped and come back: look at interior points.
             rows = dense(method, f, t, y, h, p, work)
             stale = True
             points = 9 if dipped else 3
-            for i in range(1, points + 1):
+            lowest = np.inf
+            at = 0.0
+            for i in range(1, points + 2):
+                # Evenly spaced points, then once more around the lowest weight.
                 theta = i / (points + 1.0)
+                if i == points + 1:
+                    if not lowest < 0.1:
+                        break
+                    theta = vertex(g, t, y, h, F[Q_0:], rows, p, lay, C, buffer, at, 1.0 / (points + 1.0))
                 dense_eval(y, F[Q_0:], rows, theta, buffer)
                 g(t + theta * h, buffer, p, C[G_MIDDLE])
                 for k in range(R):
                     if C[ARMED, k] > 0.0 and C[G_MIDDLE, k] < 0.0 and hit < 0:
                         hit = k
+                    if p[lay[ACTIVE] + k] > 0.0 and C[G_MIDDLE, k] < lowest:
+                        lowest = C[G_MIDDLE, k]
+                        at = theta
                 if hit >= 0:
                     middle = theta
                     for k in range(R):

@@ -38,7 +38,7 @@ def coupled_relays(n: int = 2) -> FilippovProblem:
         f"{n} coupled relays",
         "closed form: sliding along S needs (A s)_S = 0",
         build,
-        as_state(x0),
+        as_state(x0.tolist()),
         (0.0, 2.0),
         _relay_times(A, x0),
         np.zeros(n),

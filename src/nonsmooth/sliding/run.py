@@ -594,7 +594,7 @@ class FilippovRun:
     def named_all(self, rows):
         """`named` for the rows of an array; a run has few different sets, each is worked out once."""
         s = self.c.starts.tolist()
-        known: dict[bytes, tuple] = {}
+        known = {}
         names = []
         for row in rows:
             key = row.tobytes()
