@@ -36,7 +36,7 @@ from nonsmooth._core.nsgs import multiply
 from nonsmooth.contact.residual import project
 
 #: Up to this many rows Newton's matrix is dense and the inner iteration runs compiled as a whole.
-DENSE_ROWS = 72
+DENSE_ROWS = 96
 #: Above this many rows a global problem is factorised in the velocities of its bodies.
 BODY_ROWS = 2000
 #: Accept the best of this many previous values of the merit function (non-monotone line search).
