@@ -125,7 +125,7 @@ def test_mode_spans_of_chattering_laws_are_bounded_and_keep_contact():
     assert len(spans) <= 500
     assert spans[0][0] == 0.0 and spans[-1][1] == 1.0
     assert {kind for _, _, kind in spans} == {1, 2}
-    assert all(a[1] == b[0] for a, b in zip(spans[:-1], spans[1:]))  # noqa: RUF007
+    assert all(a[1] == b[0] for a, b in zip(spans[:-1], spans[1:]))
 
 
 def test_thinning_keeps_spikes():

@@ -19,10 +19,40 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 __all__ = [
-    "address_of", "function_at", "JIT_ENABLED", "MATRIX", "MATRIX_FT", "PROJECT", "PROJECT_FT", "VECTOR", "VECTOR_FT", "b1_1", "c16_1", "complex128",
-    "f8_1", "f8_2", "f8_ro", "first_class", "float64", "function_type", "i8_1", "i8_2", "int8", "int64", "is_dispatcher", "kernel",
-    "noinline", "numba_errors", "objmode", "parameter_unpacker", "static_array", "typeof", "types", "user_kernel", "void",
-]  # fmt: skip
+    "JIT_ENABLED",
+    "MATRIX",
+    "MATRIX_FT",
+    "PROJECT",
+    "PROJECT_FT",
+    "VECTOR",
+    "VECTOR_FT",
+    "address_of",
+    "b1_1",
+    "c16_1",
+    "complex128",
+    "f8_1",
+    "f8_2",
+    "f8_ro",
+    "first_class",
+    "float64",
+    "function_at",
+    "function_type",
+    "i8_1",
+    "i8_2",
+    "int8",
+    "int64",
+    "is_dispatcher",
+    "kernel",
+    "noinline",
+    "numba_errors",
+    "objmode",
+    "parameter_unpacker",
+    "static_array",
+    "typeof",
+    "types",
+    "user_kernel",
+    "void",
+]
 
 JIT_ENABLED = not numba.config.DISABLE_JIT
 

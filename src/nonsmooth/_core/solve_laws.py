@@ -29,7 +29,8 @@ SOLVE_FT = function_type(SOLVE)
 def solve_laws(f_project, ints, reals, rows, G, A, xy, dt, n_laws, n, options, counts):
     """Solve for the impulses; the arrays hold the guess (impulses, modes) and become the solution.
 
-    Returns the residual; ``counts[0]`` is the number of iterations. The spare last row of `A` keeps the relaxed impulses while Newton is tried.
+    Returns the residual; ``counts[0]`` is the number of iterations. The spare last row of `A` keeps the relaxed
+    impulses while Newton is tried.
     """
     method = int(options[O_METHOD])
     tol = options[O_TOL]

@@ -79,7 +79,9 @@ def event_table(raw: np.ndarray, times: np.ndarray, laws, breakpoints=()) -> Eve
         columns = [np.concatenate(pair) for pair in zip(columns, declared)]
         order = np.argsort(columns[0], kind="stable")
         columns = [column[order] for column in columns]
-    return EventTable(*columns[:5], names=laws.name, bracket=np.vstack(columns[5:]))
+    t, code, number, mode_before, mode_after, low, high = columns
+    bounds = np.vstack([low, high])
+    return EventTable(t, code, number, mode_before, mode_after, names=laws.name, bracket=bounds)
 
 
 def accumulation_points(events: EventTable, laws) -> EventTable:
@@ -122,11 +124,11 @@ def accumulation_points(events: EventTable, laws) -> EventTable:
             upper = float(max(events.bracket[1, mine[end]], t_star))
             found.append((t_star, int(l), float(t[last + 1]), upper))
     found.sort()
-    t_star, law, low, high = (np.array(column) for column in zip(*found)) if found else (np.zeros(0),) * 4
     n = len(found)
+    table = np.array(found, dtype=np.float64).reshape(n, 4).T  # t*, law, bracket
     kinds = np.full(n, kind_code("zeno"), dtype=np.int64)
     return EventTable(
-        t_star, kinds, law, np.zeros(n), np.ones(n), names=laws.name, bracket=np.vstack([low, high])
+        table[0], kinds, table[1], np.zeros(n), np.ones(n), names=laws.name, bracket=table[2:]
     )
 
 
@@ -137,5 +139,5 @@ def merged(first: EventTable, second: EventTable) -> EventTable:
     def column(name):
         return np.concatenate([getattr(first, name), getattr(second, name)], axis=-1)[..., order]
 
-    names = ("t", "kind", "law", "before", "after")
-    return EventTable(*(column(name) for name in names), names=first.names, bracket=column("bracket"))
+    t, kind, law, before, after = (column(name) for name in ("t", "kind", "law", "before", "after"))
+    return EventTable(t, kind, law, before, after, names=first.names, bracket=column("bracket"))
