@@ -416,3 +416,11 @@ def test_no_warning_without_reason():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message="First-class function type")
         solve_ivp(clock, (0, 1), [0.0], switches=[Switch(lambda t, y: y[0] - 0.5)])
+
+
+def test_given_rate_is_checked():
+    good = Switch(lambda t, y: y[0] ** 2 - 0.5, rate=lambda t, y, ydot: 2.0 * y[0] * ydot[0])
+    assert len(solve_ivp(clock, (0, 1), [0.1], switches=[good]).events) == 1
+    wrong = Switch(lambda t, y: y[0] ** 2 - 0.5, rate=lambda t, y, ydot: 5.0, name="g")
+    with pytest.raises(EventError, match="rate"):
+        solve_ivp(clock, (0, 1), [0.1], switches=[wrong])

@@ -182,6 +182,7 @@ class SwitchedRun:
         bound.p[:m] = np.where(unilateral | (g >= 0.0), 1.0, -1.0)
         self._event_start(self.first_step)
         self.sw.reals[:, core.SCALE] = scale
+        self._check_rates()
         zero = [int(i) for i in np.flatnonzero(at_zero)]
         rates = {i: self.rate(i) for i in zero}
         for i in zero:
@@ -219,6 +220,20 @@ class SwitchedRun:
         return float(
             loop.rate_now(self.entry(), i, self.t, self.y, slope, self.bound.p, self._scale(), buffer, out)
         )
+
+    def _check_rates(self):
+        """A given rate must agree with the one found along the flow."""
+        for i, (k, q) in enumerate(self.bound.owner):
+            rate = self.bound.switches[k].rate
+            if rate is None or q > 0:
+                continue
+            given = float(np.ravel(rate(self.t, self.y.copy(), self.work.F[K_0].copy()))[0])
+            found = self.rate(i)
+            if abs(given - found) > 1e-3 * (abs(found) + abs(given)) + 1e-6:
+                raise EventError(
+                    f"`rate` of switch {self.bound.names[i]!r} is {given:.6g} at the start; g changes at {found:.6g} along "
+                    "the solution: correct it or leave it out."
+                )
 
     def _check_values(self, g, t):
         bad = np.flatnonzero(~np.isfinite(g))
