@@ -225,7 +225,15 @@ def suspicious(C, opt, p, lay, h, R):
         if g1 < 0.0 or C[ARMED, k] == 0.0:
             continue
         if min(g0, g1) < 0.1 and p[lay[ACTIVE] + k] > 0.0:
-            return True  # a weight near zero: sliding may end and begin again inside the step
+            # A weight near zero, and its change over this or the last step could take it below: sliding may end and
+            # begin again inside the step.
+            change = abs(g1 - g0)
+            if ratio > 0.0 and np.isfinite(C[G_PREVIOUS, k]):
+                change = max(change, abs(g0 - C[G_PREVIOUS, k]) / ratio)
+            else:
+                change = 1.0
+            if min(g0, g1) < 2.0 * change:
+                return True
         if ratio <= 0.0:
             # First step of a piece: no history. A component that changed little cannot have turned.
             if min(g0, g1) < 2.0 * abs(g1 - g0) or min(g0, g1) < 0.05 * C[H_SCALE, k]:
