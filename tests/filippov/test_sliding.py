@@ -49,7 +49,9 @@ def test_entry_and_first_order_exit():
     assert abs(1.5 * np.sin(t) - t) < 1e-9
 
 
-@pytest.mark.parametrize(("method", "a"), [("RK45", 1.02), ("DOP853", 1.02), ("RK45", 1.002), ("DOP853", 1.002)])
+@pytest.mark.parametrize(
+    ("method", "a"), [("RK45", 1.02), ("DOP853", 1.02), ("RK45", 1.002), ("DOP853", 1.002)]
+)
 def test_exit_inside_a_long_step_is_not_missed(method, a):
     # At x = 0 the field is zero and the integrator would step over the interval in which sliding is impossible.
     FORCED.params.update(a=a, w=3.0)

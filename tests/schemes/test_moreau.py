@@ -369,10 +369,15 @@ def block_tangent(t, q, p):
 
 def test_redundant_friction_at_rest_keeps_its_modes():
     """A block thrown onto its two corners comes to rest; the friction of the corners is redundant and must not flicker."""
-    contact = ns.Contact(block_gap, restitution=0.3, friction=0.5, tangent=block_tangent, name=("left", "right"))
+    contact = ns.Contact(
+        block_gap, restitution=0.3, friction=0.5, tangent=block_tangent, name=("left", "right")
+    )
     params = {"a": 0.2, "b": 0.1}
     block = ns.MechanicalSystem(
-        np.diag([2.0, 2.0, 2.0 * 0.05 / 3]), lambda t, q, u: np.array([0.0, -19.62, 0.0]), contact, params=params
+        np.diag([2.0, 2.0, 2.0 * 0.05 / 3]),
+        lambda t, q, u: np.array([0.0, -19.62, 0.0]),
+        contact,
+        params=params,
     )
     fixed = ns.simulate(block, (0, 2), [0, 0.5, 0.3], [1.0, 0.0, 2.0], dt=1e-4)
     late = fixed.t > 1.5

@@ -487,6 +487,11 @@ def run_extrapolated(
             copy_step(s, ACTUAL, PREVIOUS)
             if locate or resolved or first:
                 copy_step(s, ACTUAL, ACCEPTED)
+        if (
+            first and counters[C_OUT] > 0 and out.scalars[0, 1] == 0.0
+        ):  # the start column shows the first modes
+            for l in range(n_laws):
+                out.modes[0, l] = s.modes[ACCEPTED, l]
         counters[C_FIRST] = 0
 
         # ---- length of the next step

@@ -92,6 +92,9 @@ def run_moreau(
                     event_times[e, 0] = t
                     event_times[e, 1] = t_new
                     counters[C_EVENTS] = e + 1
+        elif counters[C_OUT] > 0:  # the start column shows the modes of the first step
+            for l in range(n_laws):
+                out.modes[0, l] = w.modes_new[l]
         counters[C_FIRST] = 0
         counters[C_TOTAL] += 1
 

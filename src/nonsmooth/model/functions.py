@@ -277,7 +277,11 @@ def _self_contained(function) -> bool:
     if code is None or getattr(function, "__closure__", None):
         return False
     constants = (types_module.ModuleType, types_module.BuiltinFunctionType, type)
-    return all(isinstance(function.__globals__[name], constants) for name in code.co_names if name in function.__globals__)
+    return all(
+        isinstance(function.__globals__[name], constants)
+        for name in code.co_names
+        if name in function.__globals__
+    )
 
 
 def _read_only(array):

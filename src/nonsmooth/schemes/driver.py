@@ -28,6 +28,7 @@ from nonsmooth.errors import (
 STREAMED = ("t", "q", "u", "P_N", "P_T", "P_J", "modes", "dt", "order", "residual", "iterations")
 
 SLICE_SECONDS = 0.03
+FIRST_SLICE = 256
 HALVINGS = 10
 
 
@@ -99,10 +100,9 @@ class Driver:
 
     def _run_all(self):
         start = time.monotonic()
-        first = True
         for t_begin, t_end in self.plan.segments:
             self.run.begin_segment(t_begin, t_end)
-            budget = 1
+            budget = FIRST_SLICE
             while not self.run.finished_segment:
                 if self.max_steps is not None and self.run.steps >= self.max_steps:
                     raise StepLimitError(
@@ -114,15 +114,12 @@ class Driver:
                 tick = time.perf_counter()
                 status = self.run.advance(budget)
                 elapsed = time.perf_counter() - tick
-                if first:
-                    self.run.note_first_modes()
-                    first = False
                 self._collect()
                 if status != codes.OK:
                     self._handle(status)
                 # the next slice: about 30 ms, whatever a step costs
                 factor = SLICE_SECONDS / max(elapsed, 1e-6)
-                budget = int(min(max(budget * min(factor, 8.0), 1), 10_000_000))
+                budget = int(min(max(budget * min(factor, 16.0), 1), 10_000_000))
                 if self.bar is not None:
                     self.bar.update(self.run.t - self.plan.segments[0][0] - self.bar.n)
                 if self.time_limit is not None and time.monotonic() - start > self.time_limit:

@@ -258,9 +258,6 @@ class ExtrapolatedRun(CompiledRun):
     def base_steps(self) -> int:
         return int(self.xi[self.ex.X_BASE])
 
-    def note_first_modes(self) -> None:
-        self.note_modes(self.s.modes[self.xr.ACCEPTED])
-
     def advance(self, budget: int) -> int:
         status = self.xr.run_extrapolated(
             *self.functions, self.laws, self.size, self.options, self.p, self.work, self.x, self.s, self.xi, self.xf,

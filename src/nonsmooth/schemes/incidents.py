@@ -127,9 +127,7 @@ def accumulation_points(events: EventTable, laws) -> EventTable:
     n = len(found)
     table = np.array(found, dtype=np.float64).reshape(n, 4).T  # t*, law, bracket
     kinds = np.full(n, kind_code("zeno"), dtype=np.int64)
-    return EventTable(
-        table[0], kinds, table[1], np.zeros(n), np.ones(n), names=laws.name, bracket=table[2:]
-    )
+    return EventTable(table[0], kinds, table[1], np.zeros(n), np.ones(n), names=laws.name, bracket=table[2:])
 
 
 def merged(first: EventTable, second: EventTable) -> EventTable:

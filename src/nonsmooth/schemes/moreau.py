@@ -75,9 +75,6 @@ class MoreauRun(CompiledRun):
         self.scheme = scheme
         self.clock = np.zeros(4)
 
-    def note_first_modes(self) -> None:
-        self.note_modes(self.state.modes)
-
     def begin_segment(self, t_begin: float, t_end: float) -> None:
         n = self.scheme.steps_in(t_begin, t_end)
         dt = self.scheme.dt

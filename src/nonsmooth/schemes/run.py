@@ -55,7 +55,7 @@ class CompiledRun:
         self.t_end = t
 
     def store_start(self, t: float) -> None:
-        """The start as the first column (its modes are those of the first step, filled in later)."""
+        """The start as the first column (the loop gives it the modes of the first step)."""
         self.out.scalars[0, 0] = t
         self.out.q[0], self.out.u[0] = self.state.q, self.state.u
         if self.plan.keep_begin:
@@ -69,11 +69,6 @@ class CompiledRun:
     @property
     def steps(self) -> int:
         return int(self.counters[core.C_TOTAL])
-
-    def note_modes(self, modes: np.ndarray) -> None:
-        """The start column gets the modes of the first step."""
-        if self.counters[core.C_OUT] and self.out.scalars[0, 1] == 0.0:
-            self.out.modes[0] = modes[: self.model.laws.n_laws]
 
     def output_full(self) -> bool:
         return bool(self.counters[core.C_OUT] + 3 > self.out.q.shape[0])
