@@ -29,6 +29,7 @@ _PUBLIC = {
     "PJOR": "contact.solvers",
     "solve_ivp": "ivp",
     "Switch": "events.switch",
+    "IvpResult": "ivp",
     "solve_filippov": "filippov",
     "FilippovSystem": "sliding.groups",
     "Group": "sliding.groups",
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     from nonsmooth.contact.solvers import Exact as Exact
     from nonsmooth.events.switch import Switch as Switch
     from nonsmooth.filippov import solve_filippov as solve_filippov
+    from nonsmooth.ivp import IvpResult as IvpResult
     from nonsmooth.ivp import solve_ivp as solve_ivp
     from nonsmooth.model.elements import Ball as Ball
     from nonsmooth.model.elements import Contact as Contact

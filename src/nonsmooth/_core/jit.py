@@ -11,6 +11,8 @@ its arguments does not compile and is caught when it runs.
 A cached kernel does not notice an edited helper in another file: develop with a fresh ``NUMBA_CACHE_DIR``.
 """
 
+import warnings
+
 import numba
 from numba import objmode, typeof, types
 from numba.core import cgutils
@@ -53,6 +55,9 @@ __all__ = [
     "user_kernel",
     "void",
 ]
+
+# First-class functions are what the core is built on; that Numba calls them experimental need not trouble a user.
+warnings.filterwarnings("ignore", message="First-class function type feature is experimental")
 
 JIT_ENABLED = not numba.config.DISABLE_JIT
 

@@ -11,6 +11,9 @@ are light: systems are built, data read and SciPy imported only when a problem i
 
 from __future__ import annotations
 
+import importlib
+import sys
+import types
 from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
@@ -39,7 +42,23 @@ REGISTRY: dict[str, Callable[..., Problem]] = {
     "belt_oscillator": belt_oscillator,
 }
 
+#: Problems of `solve_ivp` and `solve_filippov`: factory -> file. They are imported when first used.
+OTHERS = {
+    "bouncing_balls": "bouncing_balls",
+    "marble_jar": "marble_jar",
+    "square_wave": "square_wave",
+    "tangential": "square_wave",
+    "closing_events": "square_wave",
+    "diode_circuit": "diode_circuit",
+    "relay_hysteresis": "relay_hysteresis",
+    "buck_converter": "relay_hysteresis",
+    "three_mass": "three_mass",
+    "coupled_relays": "relays",
+    "filippov_spiral": "relays",
+}
+
 __all__ = [
+    "OTHERS",
     "REGISTRY",
     "Problem",
     "Reference",
@@ -75,3 +94,22 @@ def factory(name: str) -> Callable[..., Problem]:
 def get(name: str, **params: Any) -> Problem:
     """The problem `name`, with parameters changed by keyword."""
     return factory(name)(**params)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in OTHERS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{OTHERS[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+class _Problems(types.ModuleType):
+    """Importing the file three_mass.py must not hide the factory `three_mass`."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in OTHERS and isinstance(value, types.ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Problems
