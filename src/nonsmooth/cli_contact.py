@@ -8,9 +8,6 @@ from typing import Annotated
 
 import typer
 
-from nonsmooth.contact.fclib import read_fclib, write_fclib
-from nonsmooth.contact.profiles import measure_methods, plot_profile
-from nonsmooth.contact.solve import METHODS, solve_contact
 from nonsmooth.errors import InputError, StorageError
 
 app = typer.Typer(help="Frictional-contact problems in FCLIB files.", no_args_is_help=True)
@@ -21,7 +18,7 @@ NOT_SOLVED, STORAGE, USAGE = 4, 5, 2
 @app.command()
 def solve(
     file: Annotated[Path, typer.Argument(help="FCLIB problem (HDF5).")],
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "auto",
+    method: Annotated[str, typer.Option(help="One of auto, nsgs, newton, admm, apgd, pjor.")] = "auto",
     tol: Annotated[float, typer.Option(help="Residual relative to |q|, in both scalings.")] = 1e-8,
     max_iter: Annotated[int | None, typer.Option(help="Limit on iterations.")] = None,
     guess: Annotated[int, typer.Option(help="Start from this guess stored in the file (0: from rest).")] = 0,
@@ -33,6 +30,10 @@ def solve(
 ) -> None:
     """Solve one problem and print how well. Exit code 4 if the tolerance was not reached, 5 for unreadable
     files."""
+    # imported here, so that help is quick
+    from nonsmooth.contact.fclib import read_fclib, write_fclib
+    from nonsmooth.contact.solve import solve_contact
+
     try:
         problem = read_fclib(file, untrusted=untrusted)
         if guess > len(problem.guesses) or guess < 0:
@@ -73,6 +74,10 @@ def bench(
     ),
 ) -> None:
     """Time methods on every problem of a folder and draw their performance profiles."""
+    from nonsmooth.contact.fclib import read_fclib
+    from nonsmooth.contact.profiles import measure_methods, plot_profile
+    from nonsmooth.contact.solve import METHODS, solve_contact
+
     names = [m.strip() for m in methods.split(",") if m.strip()]
     unknown = [m for m in names if m not in METHODS]
     files = sorted(directory.glob("*.hdf5")) if directory.is_dir() else []
