@@ -247,7 +247,7 @@ class UserFunction:
             sample = self.raw(float(t0), _read_only(q0), _read_only(u0))
         signature = void(complex128, c16_ro, c16_ro, f8_ro, types.Array(complex128, len(self.shape), "C"))
         try:
-            return user_kernel(self._compiled_body(0, sample), signature)
+            return user_kernel(self._compiled_body(0, sample), signature, inner=True)
         except COMPILE_ERRORS:
             return None
 
@@ -258,7 +258,7 @@ def compilable(function):
         return function
     if not inspect.isfunction(function):
         raise numba_errors.NumbaError(f"{type(function).__name__} objects are not compiled")
-    return user_kernel(function)
+    return user_kernel(function, inner=True)
 
 
 def reason(exc) -> str:
@@ -330,19 +330,19 @@ def _canonical(f, takes_u, has_p, has_out, unpack):
     """`f` with its arguments brought to ``(t, q, u, p)`` or ``(t, q, u, p, out)``."""
     if has_out:
         if takes_u and has_p:
-            return user_kernel(lambda t, q, u, p, out: f(t, q, u, unpack(p), out))
+            return user_kernel(lambda t, q, u, p, out: f(t, q, u, unpack(p), out), inner=True)
         if takes_u:
-            return user_kernel(lambda t, q, u, p, out: f(t, q, u, out))
+            return user_kernel(lambda t, q, u, p, out: f(t, q, u, out), inner=True)
         if has_p:
-            return user_kernel(lambda t, q, u, p, out: f(t, q, unpack(p), out))
-        return user_kernel(lambda t, q, u, p, out: f(t, q, out))
+            return user_kernel(lambda t, q, u, p, out: f(t, q, unpack(p), out), inner=True)
+        return user_kernel(lambda t, q, u, p, out: f(t, q, out), inner=True)
     if takes_u and has_p:
-        return user_kernel(lambda t, q, u, p: f(t, q, u, unpack(p)))
+        return user_kernel(lambda t, q, u, p: f(t, q, u, unpack(p)), inner=True)
     if takes_u:
-        return user_kernel(lambda t, q, u, p: f(t, q, u))
+        return user_kernel(lambda t, q, u, p: f(t, q, u), inner=True)
     if has_p:
-        return user_kernel(lambda t, q, u, p: f(t, q, unpack(p)))
-    return user_kernel(lambda t, q, u, p: f(t, q))
+        return user_kernel(lambda t, q, u, p: f(t, q, unpack(p)), inner=True)
+    return user_kernel(lambda t, q, u, p: f(t, q), inner=True)
 
 
 def _vector_out(f, offset, n):
