@@ -47,6 +47,7 @@ from nonsmooth._core.moreau import (
     moreau_step,
     structure,
 )
+from nonsmooth._core.solve_laws import O_IMPLICIT
 
 SMOOTH, NOT_ACCURATE, DETECTED, RESOLVED, FAILED = range(5)
 
@@ -114,6 +115,7 @@ def main_step(
     note[N_ERROR] = 0.0
     note[N_DT_BEST] = 8.0 * dt
     flag = NOT_ACCURATE
+    implicit = options[O_IMPLICIT] != 0.0
     effort = 0.0
     work_before = 1e300
     least = 1e300
@@ -143,7 +145,7 @@ def main_step(
         for step in range(n_i):
             status = moreau_step(
                 f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve, laws, size, options, p, w,
-                t + step * h, h, q_s, u_s, P_s, m_s, info,
+                t + step * h, h, q_s, u_s, P_s, m_s, info, implicit,
             )  # fmt: skip
             xi[X_BASE] += 1
             if status != OK:

@@ -62,7 +62,7 @@ from nonsmooth._core.laws import (
     P,
 )
 from nonsmooth._core.linalg import cholesky, solve_lower, solve_lower_transposed
-from nonsmooth._core.solve_laws import O_IMPLICIT, O_STAY, O_TOL, SOLVE_FT
+from nonsmooth._core.solve_laws import O_STAY, O_TOL, SOLVE_FT
 
 MAX_SWEEPS = 30
 
@@ -146,9 +146,11 @@ MODEL_TYPES = (
 @kernel(inline="always")
 def moreau_step(
     f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve,
-    laws, size, options, p, w, t, dt, q, u, P_0, modes_0, info,
+    laws, size, options, p, w, t, dt, q, u, P_0, modes_0, info, implicit,
 ):  # fmt: skip
     """One step of length `dt` from (t, q, u); the guess for impulses and modes is `P_0, modes_0`. Returns a status.
+
+    A loop that passes ``implicit=False`` is compiled without the sweeps of the implicit variant.
 
     The new state is left in ``w.coords[Q_NEW], w.speeds[U_NEW], w.P_new, w.modes_new``; nothing else changes, so a step
     can be tried, rejected and repeated.
@@ -165,7 +167,6 @@ def moreau_step(
     law_ints, law_reals = laws.ints, laws.reals
     q_M, q_new = coords[Q_M], coords[Q_NEW]
     h, du, u_free, u_new, u_e = speeds[H], speeds[DU], speeds[U_FREE], speeds[U_NEW], speeds[U_EVAL]
-    implicit = options[O_IMPLICIT] != 0.0
     share = 1.0 if implicit else 0.5
 
     # evaluation point: the midpoint (before eq. (15)), or the end of the step for the implicit variant

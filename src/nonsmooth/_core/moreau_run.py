@@ -70,7 +70,7 @@ def run_moreau(
 
         status = moreau_step(
             f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve, laws, size, options, p, w, t, dt,
-            state.q, state.u, state.P, state.modes, info,
+            state.q, state.u, state.P, state.modes, info, False,
         )  # fmt: skip
         if status != OK:
             if status != UNCONVERGED or counters[C_ACCEPT] == 0:
