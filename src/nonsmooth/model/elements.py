@@ -14,6 +14,8 @@ import numpy as np
 
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
 
+NO_FRICTION = 1e-100
+
 
 def check_coefficient(
     values, name: str, owner: str, upper: float | None, allow_infinite: bool = False
@@ -56,7 +58,7 @@ class Contact:
     restitution : float or (m,)
         Newton's coefficient e_N in [0, 1].
     friction : float or (m,)
-        Coulomb coefficient mu >= 0; ``inf`` means "always sticks while closed".
+        Coulomb coefficient mu >= 0; ``inf`` means "always sticks while closed", less than 1e-100 counts as 0.
     tangent : callable ``tangent(t, q[, p]) -> (n,) or (n, k m)``
         Directions W_T in columns, k = 1 (line) or 2 (isotropic disk) per contact.
     surface_velocity : callable ``(t, q[, p]) -> float or (k m,)``
@@ -87,6 +89,8 @@ class Contact:
         owner = _owner("contact", self.name)
         self.restitution = check_coefficient(self.restitution, "restitution", owner, 1.0)
         self.friction = check_coefficient(self.friction, "friction", owner, None, allow_infinite=True)
+        # mu P_N of such a coefficient underflows: friction that is there in some units and not in others
+        self.friction = np.where(self.friction < NO_FRICTION, 0.0, self.friction)
         self.tangential_restitution = check_coefficient(
             self.tangential_restitution, "tangential_restitution", owner, 1.0
         )
