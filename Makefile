@@ -60,6 +60,7 @@ docs: $(VENV)/.docs.stamp
 
 soak: $(VENV)/.test.stamp
 	@NUMBA_CACHE_DIR=$(CACHE)/soak $(BIN)/python -m pytest -n $(JOBS) -m soak tests
+	@NUMBA_CACHE_DIR=$(CACHE)/soak HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -n $(JOBS) tests/test_invariants.py
 
 # Renew the pinned dependencies; options of the machine's package source never enter the files.
 COMPILE = $(VENV)/lock/bin/pip-compile --quiet --generate-hashes --no-emit-options --no-header --strip-extras --allow-unsafe

@@ -3,10 +3,11 @@
 import numpy as np
 
 from nonsmooth._core import laws as L
+from nonsmooth._core import options as O
 from nonsmooth._core import solve_laws as S
 from nonsmooth._core.trivial import no_projection
 
-METHODS = {"exact": S.AUTO, "psor": S.PSOR, "pjor": S.PJOR}
+METHODS = {"exact": O.AUTO, "psor": O.PSOR, "pjor": O.PJOR}
 STRATEGIES = {"local": 0, "row-sum": 1, "common": 2}
 
 
@@ -16,10 +17,14 @@ class Prox:
     def __init__(self, G, c, laws, lower=None, upper=None, project=no_projection):
         self.n, self.laws, self.f_project = len(c), laws, project
         n_laws = len(laws)
-        self.ints = np.zeros((L.N_INTS, n_laws), dtype=np.int64)
-        self.reals = np.zeros((L.N_REALS, n_laws))
-        self.rows = np.zeros((L.N_ROWS, self.n))
-        self.G = np.ascontiguousarray(G, dtype=float)
+        self.prox = L.make_prox(S.functions(project), n_laws, self.n, np.zeros(O.N_OPTIONS))
+        self.ints, self.reals, self.rows, self.G = (
+            self.prox.ints,
+            self.prox.reals,
+            self.prox.rows,
+            self.prox.G,
+        )
+        self.G[:] = G
         self.rows[L.C] = c
         self.rows[L.LO] = 0.0 if lower is None else lower
         self.rows[L.HI] = 0.0 if upper is None else upper
@@ -36,32 +41,16 @@ class Prox:
             self.reals[L.MU, l] = mu
             row += dim
         assert row == self.n
-        self.A = np.zeros((self.n + 1, self.n))
-        self.xy = np.zeros((2, 4))
 
     def solve(
         self, method="exact", tol=1e-10, max_iter=20_000, omega=1.0, strategy="local", newton=12, dt=1.0
     ):
         """Impulses; `iterations`, `residual`, `modes`, `xi` are left as attributes."""
-        options = np.zeros(S.N_OPTIONS)
-        options[S.O_METHOD], options[S.O_TOL], options[S.O_MAX_ITER] = METHODS[method], tol, max_iter
-        options[S.O_OMEGA], options[S.O_STRATEGY], options[S.O_NEWTON] = omega, STRATEGIES[strategy], newton
-        counts = np.zeros(1)
-        self.residual = S.solve_laws(
-            self.f_project,
-            self.ints,
-            self.reals,
-            self.rows,
-            self.G,
-            self.A,
-            self.xy,
-            dt,
-            len(self.laws),
-            self.n,
-            options,
-            counts,
-        )
-        self.iterations = counts[0]
+        options = self.prox.options
+        options[O.O_METHOD], options[O.O_TOL], options[O.O_MAX_ITER] = METHODS[method], tol, max_iter
+        options[O.O_OMEGA], options[O.O_STRATEGY], options[O.O_NEWTON] = omega, STRATEGIES[strategy], newton
+        self.residual = S.solve(self.prox, dt, len(self.laws), self.n)
+        self.iterations = self.prox.counts[0]
         self.modes, self.xi = self.ints[L.MODE].copy(), self.rows[L.XI].copy()
         return self.rows[L.P].copy()
 

@@ -22,13 +22,12 @@ from collections import namedtuple
 
 import numpy as np
 
-from nonsmooth._core.jit import f8_1, float64, i8_1, int64, kernel, noinline, typeof
+from nonsmooth._core.jit import by_reference, caller, float64, int64, kernel, typeof
 from nonsmooth._core.laws import KIND, E
 from nonsmooth._core.moreau import (
+    A_STEP,
     I_ITER,
     I_RES,
-    LAWS_TYPE,
-    MODEL_TYPES,
     OK,
     Q_NEW,
     S_NL,
@@ -43,11 +42,13 @@ from nonsmooth._core.moreau import (
     T_UNCONVERGED_T,
     U_NEW,
     UNCONVERGED,
-    WORK_TYPE,
-    moreau_step,
+    State,
+    call_step,
+    scene_at,
+    state_reference,
     structure,
 )
-from nonsmooth._core.solve_laws import O_IMPLICIT
+from nonsmooth._core.options import O_IMPLICIT
 
 SMOOTH, NOT_ACCURATE, DETECTED, RESOLVED, FAILED = range(5)
 
@@ -66,7 +67,7 @@ N_NOTES = 7
 # the next step is at most so much longer or shorter than the last, and aims at a somewhat smaller error than allowed
 GROWTH, SHRINK, SAFETY = 32.0, 0.1, 0.8
 
-Tableau = namedtuple("Tableau", "row q u P modes q_E u_E P_E modes_E scale e_0 substeps note")
+Tableau = namedtuple("Tableau", "row q u P modes q_E u_E P_E modes_E scale e_0 substeps note xi xf")
 
 
 def make_tableau(n_q, n_u, n_rows, n_laws, max_order, substeps):
@@ -76,25 +77,42 @@ def make_tableau(n_q, n_u, n_rows, n_laws, max_order, substeps):
         row=np.zeros((max(max_order, 1), n_q + n_u)), q=np.zeros(n_q), u=np.zeros(n_u), P=np.zeros(r),
         modes=np.zeros(l, dtype=np.int64), q_E=np.zeros(n_q), u_E=np.zeros(n_u), P_E=np.zeros(r),
         modes_E=np.zeros(l, dtype=np.int64), scale=np.zeros(n_q + n_u), e_0=np.zeros(l),
-        substeps=np.array(substeps, dtype=np.int64), note=np.zeros(N_NOTES),
+        substeps=np.array(substeps, dtype=np.int64), note=np.zeros(N_NOTES), xi=np.zeros(N_XINTS, dtype=np.int64),
+        xf=np.zeros(N_XFLOATS),
+    )  # fmt: skip
+
+
+# the three steps of the adjustment (see `extrapolation_run`): end states, and scalars t_B, t_E, dt, order, error
+ACCEPTED, PREVIOUS, ACTUAL, OLD = range(4)
+K_T_B, K_T_E, K_DT, K_ORDER, K_ERROR = range(5)
+Steps = namedtuple("Steps", "q u P modes scalars gap rate phi")
+
+
+def make_steps(n_q, n_u, n_N, n_rows, n_laws):
+    """Storage of the three steps; `phi` (2, n_laws) keeps the law functions at the last two certified instants, row `OLD` of
+    `gap` and `rate` the gaps one step before the accepted one."""
+    r, l = max(n_rows, 1), max(n_laws, 1)
+    return Steps(
+        q=np.zeros((3, n_q)), u=np.zeros((3, n_u)), P=np.zeros((3, r)), modes=np.zeros((3, l), dtype=np.int64),
+        scalars=np.zeros((3, 5)), gap=np.zeros((4, max(n_N, 1))), rate=np.zeros((4, max(n_N, 1))),
+        phi=np.zeros((2, l)),
     )  # fmt: skip
 
 
 TABLEAU_TYPE = typeof(make_tableau(1, 1, 1, 1, 1, [1]))
+STEPS_TYPE = typeof(make_steps(1, 1, 1, 1, 1))
+tableau_reference, tableau_at = by_reference(TABLEAU_TYPE)
+steps_reference, steps_at = by_reference(STEPS_TYPE)
+
+MAIN = int64(int64, int64, int64, int64, int64, int64, float64, float64, int64, int64)
+call_main = caller(MAIN)
 
 
-@kernel(
-    int64(
-        *MODEL_TYPES, LAWS_TYPE, i8_1, f8_1, f8_1, WORK_TYPE, TABLEAU_TYPE, i8_1, f8_1, f8_1, float64, float64, f8_1, f8_1,
-        f8_1, i8_1, int64, int64, f8_1,
-    ),
-    references=False,
-)  # fmt: skip
-def main_step(
-    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve,
-    laws, size, options, p, w, x, xi, xf, totals, t, dt, q, u, P_0, modes_0, order, any_modes, info,
-):  # fmt: skip
-    """One main step from (t, q, u) on the structure of `modes_0`; `order` > 0 fixes the order.
+@kernel(MAIN, part=True)
+def main_step(scene_address, problem, tableau, steps, begin, accepted, t, dt, order, any_modes):
+    """One main step from `t` and the end of step number `begin`, on the structure of step `accepted`.
+
+    `order` > 0 fixes the order.
 
     With `any_modes` every structure is taken (start of a run, probes, output between steps). The end is left in
     ``x.q_E, x.u_E, x.P_E, x.modes_E``, the rest in ``x.note``. Returns one of the five flags.
@@ -103,7 +121,13 @@ def main_step(
     meet the tolerance with H_i = 0.8 dt err_i^(-1/i) at the price of A_i = n_1 + ... + n_i base steps; the level with the
     smallest A_i / H_i wins, or the next one where the work still falls from level to level.
     """
-    noinline()
+    scene, x, s = scene_at(scene_address), tableau_at(tableau), steps_at(steps)
+    f, laws, size, options, w, info, totals = (
+        scene.f, scene.laws, scene.size, scene.options, scene.w, scene.info, scene.totals
+    )  # fmt: skip
+    xi, xf = x.xi, x.xf
+    q, u, P_0, modes_0 = s.q[begin], s.u[begin], s.P[begin], s.modes[accepted]
+    substate = state_reference(State(x.q, x.u, x.P, x.modes))
     n_q, n_u, n_rows, n_laws = size[S_NQ], size[S_NU], size[S_NR], size[S_NL]
     row, q_s, u_s, P_s, m_s, note = x.row, x.q, x.u, x.P, x.modes, x.note
     dt_min = xf[F_DT_MIN]
@@ -115,7 +139,7 @@ def main_step(
     note[N_ERROR] = 0.0
     note[N_DT_BEST] = 8.0 * dt
     flag = NOT_ACCURATE
-    implicit = options[O_IMPLICIT] != 0.0
+    implicit = int(options[O_IMPLICIT])
     effort = 0.0
     work_before = 1e300
     least = 1e300
@@ -143,10 +167,7 @@ def main_step(
                 exponent = 1.0 if minimal else h / dt_min
                 laws.reals[E, l] = x.e_0[l] ** exponent if x.e_0[l] > 0.0 else 0.0
         for step in range(n_i):
-            status = moreau_step(
-                f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve, laws, size, options, p, w,
-                t + step * h, h, q_s, u_s, P_s, m_s, info, implicit,
-            )  # fmt: skip
+            status = call_step(f[A_STEP], scene_address, problem, substate, t + step * h, h, implicit)
             xi[X_BASE] += 1
             if status != OK:
                 note[N_STATUS] = status

@@ -26,11 +26,9 @@ How a switching point is crossed depends on what ends:
 In both, a cubic through gap and gap rate at both ends of a step tells of contacts that closed and opened again inside it.
 """
 
-from collections import namedtuple
-
-import numpy as np
-
 from nonsmooth._core.extrapolation import (
+    ACCEPTED,
+    ACTUAL,
     DETECTED,
     F_DT_CROSS,
     F_DT_GUESS,
@@ -49,6 +47,11 @@ from nonsmooth._core.extrapolation import (
     F_T_ROOT,
     F_T_TRIED,
     FAILED,
+    K_DT,
+    K_ERROR,
+    K_ORDER,
+    K_T_B,
+    K_T_E,
     N_DT_BEST,
     N_ERROR,
     N_LAW,
@@ -56,19 +59,42 @@ from nonsmooth._core.extrapolation import (
     N_STATUS,
     N_T_FAIL,
     NOT_ACCURATE,
+    OLD,
+    PREVIOUS,
     RESOLVED,
     SMOOTH,
+    STEPS_TYPE,
     TABLEAU_TYPE,
     X_ALARMS,
     X_FIXED,
     X_LAW,
     X_LOCATE,
     X_REJECTED,
-    main_step,
+    call_main,
+    steps_reference,
+    tableau_reference,
 )
-from nonsmooth._core.jit import f8_1, f8_2, float64, i8_1, i8_2, int64, kernel, typeof, void
-from nonsmooth._core.laws import DIM, GAMMA_B, HALF_LINE, HI, KIND, LO, PLACE, ROW, E, P, radius
+from nonsmooth._core.jit import f8_1, f8_2, float64, i8_1, i8_2, int64, kernel, void
+from nonsmooth._core.laws import (
+    DIM,
+    GAMMA_B,
+    HALF_LINE,
+    HI,
+    KIND,
+    LO,
+    PLACE,
+    ROW,
+    E,
+    P,
+    prox_reference,
+    radius,
+)
 from nonsmooth._core.moreau import (
+    A_BOOK,
+    A_DIR,
+    A_GAP,
+    A_MAIN,
+    A_ZETA,
     C_EVAL,
     C_EVENTS,
     C_EVERY,
@@ -78,8 +104,6 @@ from nonsmooth._core.moreau import (
     C_STEPS,
     C_TAIL,
     C_TOTAL,
-    LAWS_TYPE,
-    MODEL_TYPES,
     OK,
     OUTPUT_TYPE,
     S_CONST_W,
@@ -89,34 +113,18 @@ from nonsmooth._core.moreau import (
     S_NQ,
     S_NR,
     S_NU,
+    SCENE_TYPE,
     T_GAP,
     T_GAP_T,
-    WORK_TYPE,
-    bookkeeping,
+    call_bookkeeping,
+    call_matrix,
+    call_vector,
+    scene_reference,
     structure,
 )
-from nonsmooth._core.solve_laws import O_IMPLICIT
+from nonsmooth._core.options import O_IMPLICIT
 
 INFINITY = 1e300
-
-# the three steps: end states, and scalars t_B, t_E, dt, order, error, probed
-ACCEPTED, PREVIOUS, ACTUAL, OLD = range(4)
-K_T_B, K_T_E, K_DT, K_ORDER, K_ERROR = range(5)
-Steps = namedtuple("Steps", "q u P modes scalars gap rate phi")
-
-
-def make_steps(n_q, n_u, n_N, n_rows, n_laws):
-    """Storage of the three steps; `phi` (2, n_laws) keeps the law functions at the last two certified instants, row `OLD` of
-    `gap` and `rate` the gaps one step before the accepted one."""
-    r, l = max(n_rows, 1), max(n_laws, 1)
-    return Steps(
-        q=np.zeros((3, n_q)), u=np.zeros((3, n_u)), P=np.zeros((3, r)), modes=np.zeros((3, l), dtype=np.int64),
-        scalars=np.zeros((3, 5)), gap=np.zeros((4, max(n_N, 1))), rate=np.zeros((4, max(n_N, 1))),
-        phi=np.zeros((2, l)),
-    )  # fmt: skip
-
-
-STEPS_TYPE = typeof(make_steps(1, 1, 1, 1, 1))
 
 
 @kernel(void(STEPS_TYPE, int64, int64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -138,32 +146,35 @@ def copy_step(s, source, target):
 
 
 @kernel(
-    void(LAWS_TYPE, i8_1, float64, WORK_TYPE, f8_1),
+    void(SCENE_TYPE, float64, f8_1),
     references=False,
     no_cpython_wrapper=True,
     no_cfunc_wrapper=True,
 )
-def law_functions(laws, size, h, w, phi):
+def law_functions(scene, h, phi):
     """Functions that vanish where a mode ends, read off a probe of length `h` (see the module's text)."""
+    laws, size, w, prox = scene.laws, scene.size, scene.w, scene.prox
     for l in range(size[S_NL]):
-        a = w.ints[PLACE, l]
+        a = prox.ints[PLACE, l]
         mode = w.modes_new[l]
         value = INFINITY
         if laws.ints[KIND, l] == HALF_LINE:
-            value = w.rows[P, w.ints[ROW, a]] / h if a >= 0 and mode == 1 else w.g[l]
+            value = prox.rows[P, prox.ints[ROW, a]] / h if a >= 0 and mode == 1 else w.g[l]
         elif a >= 0 and mode != 0:
-            i0 = w.ints[ROW, a]
+            i0 = prox.ints[ROW, a]
             s = 0.0
             if mode == 1:
-                for d in range(w.ints[DIM, a]):
-                    s += w.rows[P, i0 + d] ** 2
-                r = radius(w.ints, w.reals, w.rows, a)
+                for d in range(prox.ints[DIM, a]):
+                    s += prox.rows[P, i0 + d] ** 2
+                r = radius(prox.ints, prox.reals, prox.rows, a)
                 value = (r - s**0.5) / h
                 if laws.ints[KIND, l] == 1:
-                    value = min(w.rows[HI, i0] - w.rows[P, i0], w.rows[P, i0] - w.rows[LO, i0]) / h
+                    value = (
+                        min(prox.rows[HI, i0] - prox.rows[P, i0], prox.rows[P, i0] - prox.rows[LO, i0]) / h
+                    )
             else:
-                for d in range(w.ints[DIM, a]):
-                    s += w.rows[GAMMA_B, i0 + d] ** 2
+                for d in range(prox.ints[DIM, a]):
+                    s += prox.rows[GAMMA_B, i0 + d] ** 2
                 value = s**0.5
         phi[l] = value
 
@@ -212,17 +223,17 @@ def secant_root(s, xf, l):
 
 
 @kernel(
-    int64(
-        *MODEL_TYPES, LAWS_TYPE, i8_1, f8_1, f8_1, WORK_TYPE, TABLEAU_TYPE, STEPS_TYPE, i8_1, f8_1, i8_1, f8_1, OUTPUT_TYPE,
-        i8_2, f8_2, f8_1, f8_1, int64,
-    ),
+    int64(SCENE_TYPE, TABLEAU_TYPE, STEPS_TYPE, i8_1, OUTPUT_TYPE, i8_2, f8_2, f8_1, int64),
     references=False,
-)  # fmt: skip
-def run_extrapolated(
-    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve,
-    laws, size, options, p, w, x, s, xi, xf, counters, totals, out, events, event_times, t_eval, info, budget,
-):  # fmt: skip
+)
+def run_extrapolated(scene, x, s, counters, out, events, event_times, t_eval, budget):
     """Up to `budget` main steps towards the end of the segment; returns the status of the base scheme (0 if all is well)."""
+    f, laws, size, options, p, w, prox, totals = (
+        scene.f, scene.laws, scene.size, scene.options, scene.p, scene.w, scene.prox, scene.totals
+    )  # fmt: skip
+    xi, xf = x.xi, x.xf
+    at_scene, tableau, steps = scene_reference(scene), tableau_reference(x), steps_reference(s)
+    problem = prox_reference(prox)
     n_q, n_u, n_N, n_rows, n_laws = size[S_NQ], size[S_NU], size[S_NN], size[S_NR], size[S_NL]
     dt_min, dt_max, t_end = xf[F_DT_MIN], xf[F_DT_MAX], xf[F_T_END]
     locate = xi[X_LOCATE] != 0
@@ -253,15 +264,24 @@ def run_extrapolated(
                 t_new = t_end
             minimal = dt <= xf[F_DT_CROSS] * (1.0 + 1e-9)
             xf[F_DT_GUESS] = s.scalars[PREVIOUS, K_DT]
-            flag = main_step(
-                f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve, laws, size, options, p, w, x, xi, xf, totals,
-                t, dt, s.q[PREVIOUS], s.u[PREVIOUS], s.P[PREVIOUS], s.modes[PREVIOUS], xi[X_FIXED], counters[C_FIRST], info,
-            )  # fmt: skip
+            flag = call_main(
+                f[A_MAIN],
+                at_scene,
+                problem,
+                tableau,
+                steps,
+                PREVIOUS,
+                PREVIOUS,
+                t,
+                dt,
+                xi[X_FIXED],
+                counters[C_FIRST],
+            )
             if flag == FAILED:
                 return int(note[N_STATUS])
             error, order, law, best = note[N_ERROR], note[N_ORDER], int(note[N_LAW]), note[N_DT_BEST]
             if flag == RESOLVED or counters[C_FIRST] != 0:
-                bookkeeping(laws, size, w, t, dt, s.u[PREVIOUS], info, totals)
+                call_bookkeeping(f[A_BOOK], at_scene, t, dt, s.u[PREVIOUS])
 
             if flag == SMOOTH or flag == NOT_ACCURATE or flag == RESOLVED:
                 for k in range(n_q):
@@ -279,11 +299,11 @@ def run_extrapolated(
                 s.scalars[ACTUAL, K_ERROR] = error
                 if n_N > 0:
                     # gaps and their rates at the end
-                    f_gap(t_new, s.q[ACTUAL], s.u[ACTUAL], p, s.gap[ACTUAL])
+                    call_vector(f[A_GAP], t_new, s.q[ACTUAL], s.u[ACTUAL], p, s.gap[ACTUAL])
                     if size[S_CONST_W] == 0:
-                        f_dir(t_new, s.q[ACTUAL], s.u[ACTUAL], p, w.WT)
+                        call_matrix(f[A_DIR], t_new, s.q[ACTUAL], s.u[ACTUAL], p, w.WT)
                     if size[S_HAS_ZETA]:
-                        f_zeta(t_new, s.q[ACTUAL], s.u[ACTUAL], p, w.zeta)
+                        call_vector(f[A_ZETA], t_new, s.q[ACTUAL], s.u[ACTUAL], p, w.zeta)
                     for l in range(n_N):
                         rate = w.zeta[l]
                         for k in range(n_u):
@@ -337,10 +357,9 @@ def run_extrapolated(
                         if s.modes[PREVIOUS, l] == 1:
                             length = max(dt_min, 0.3 * (dt_min * max(xf[F_DT_SMOOTH], dt)) ** 0.5)
                     for _probe in range(2):
-                        probe_flag = main_step(
-                            f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve, laws, size, options, p, w, x, xi,
-                            xf, totals, t_new, length, s.q[ACTUAL], s.u[ACTUAL], s.P[ACTUAL], s.modes[ACTUAL], 1, 1, info,
-                        )  # fmt: skip
+                        probe_flag = call_main(
+                            f[A_MAIN], at_scene, problem, tableau, steps, ACTUAL, ACTUAL, t_new, length, 1, 1
+                        )
                         if probe_flag == FAILED:
                             return int(note[N_STATUS])
                         certified = True
@@ -361,8 +380,8 @@ def run_extrapolated(
                                 passed = passed or s.gap[ACTUAL, l] < 0.0
                             elif before == 2 or before == -2:
                                 ahead = True
-                                if w.ints[PLACE, l] >= 0 and laws.ints[DIM, l] == 1:
-                                    gamma = w.rows[GAMMA_B, w.ints[ROW, w.ints[PLACE, l]]]
+                                if prox.ints[PLACE, l] >= 0 and laws.ints[DIM, l] == 1:
+                                    gamma = prox.rows[GAMMA_B, prox.ints[ROW, prox.ints[PLACE, l]]]
                                     passed = passed or gamma * before > 0.0
                         if certified or length == dt_min or not ahead:
                             break
@@ -373,7 +392,7 @@ def run_extrapolated(
                         xf[F_T_PHI_OLD] = xf[F_T_PHI]
                         xf[F_T_PHI] = t_new
                         xf[F_SHIFT] = length if options[O_IMPLICIT] != 0.0 else 0.5 * length
-                        law_functions(laws, size, length, w, s.phi[0])
+                        law_functions(scene, length, s.phi[0])
                     elif ahead and not passed:
                         crossing = True
                         certified = True
@@ -450,10 +469,9 @@ def run_extrapolated(
                     dense = t_out < t_E
                     if dense:
                         # the same extrapolation again, up to the instant asked for: it does not disturb the run
-                        flag_out = main_step(
-                            f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve, laws, size, options, p, w, x, xi,
-                            xf, totals, t_B, t_out - t_B, s.q[begin], s.u[begin], s.P[begin], s.modes[end],
-                            int(s.scalars[end, K_ORDER]), 1, info,
+                        flag_out = call_main(
+                            f[A_MAIN], at_scene, problem, tableau, steps, begin, end, t_B, t_out - t_B,
+                            int(s.scalars[end, K_ORDER]), 1,
                         )  # fmt: skip
                         if flag_out == FAILED:
                             return int(note[N_STATUS])

@@ -14,6 +14,7 @@ A cached kernel does not notice an edited helper in another file: develop with a
 import warnings
 
 import numba
+import numpy as np
 from numba import objmode, typeof, types
 from numba.core import cgutils
 from numba.core import errors as numba_errors
@@ -29,8 +30,11 @@ __all__ = [
     "VECTOR",
     "VECTOR_FT",
     "address_of",
+    "addresses",
     "b1_1",
+    "by_reference",
     "c16_1",
+    "caller",
     "complex128",
     "f8_1",
     "f8_2",
@@ -102,12 +106,16 @@ def kernel(*args, **kwargs):
 
     ``internal=True``: part of a larger loop, always inlined there (handing dozens of arrays over costs more than a small
     step), without the wrappers for Python and C, which take longer to compile than the function itself.
+
+    ``part=True``: called by other kernels at its address (see `caller`): compiled once, never linked into them.
     """
     options = {"cache": True, "fastmath": False, "error_model": "numpy", "nogil": False, **kwargs}
     if not options.pop("references", True):
         options["_nrt"] = False
     if options.pop("internal", False):
         options |= {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+    if options.pop("part", False):
+        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
     if args and callable(args[0]):
         return numba.njit(**options)(args[0])
     return numba.njit(*args, **options)
@@ -162,6 +170,100 @@ def function_at(signature):
         return function(types.int64), codegen
 
     return convert
+
+
+def caller(signature):
+    """A compiled call ``call(address, *arguments)`` of the function of `signature` that lives at an address.
+
+    A first-class function of Numba costs 35 microseconds to hand over from Python, and every place that calls one is
+    compiled three times (compiled code, C function, fallback through the interpreter). Loops over model functions take
+    their addresses instead (`addresses`). Exceptions pass through.
+    """
+    if not JIT_ENABLED:
+        return lambda function, *arguments: function(*arguments)
+
+    @intrinsic
+    def call(typingctx, address, *arguments):
+        def codegen(context, builder, sig, args):
+            convention = context.call_conv
+            function_type = convention.get_function_type(signature.return_type, signature.args)
+            pointer = builder.inttoptr(args[0], function_type.as_pointer())
+            values = cgutils.unpack_tuple(builder, args[1])
+            status, result = convention.call_function(
+                builder, pointer, signature.return_type, signature.args, values
+            )
+            with cgutils.if_unlikely(builder, status.is_error):
+                convention.return_status_propagate(builder, status)
+            return result
+
+        return signature.return_type(types.int64, types.Tuple(signature.args)), codegen
+
+    return call
+
+
+def addresses(functions, signatures):
+    """What `caller` needs: the addresses of compiled functions, in an array (where nothing is compiled, themselves).
+
+    The caller keeps the functions alive.
+    """
+    if not JIT_ENABLED:
+        return tuple(functions)
+    found = np.zeros(len(functions), dtype=np.int64)
+    for k, (function, signature) in enumerate(zip(functions, signatures)):
+        compiled = function.get_compile_result(signature)
+        found[k] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+    return found
+
+
+def by_reference(record_type):
+    """Two compiled functions (reference, at): a record of arrays to its address, valid while the function that took the
+    address runs, and back.
+
+    A kernel with two dozen arrays has some two hundred arguments, which costs more than a small time step to hand over;
+    the alternative, inlining one kernel into another, is what takes longest to compile. With a reference, parts of a loop
+    are functions of a few numbers, each compiled once for all loops.
+    """
+    if not JIT_ENABLED:
+        return (lambda record: record), (lambda record: record)
+
+    def leaves(llvm_type, path=()):
+        elements = getattr(llvm_type, "elements", None)
+        if elements is None:
+            count = getattr(llvm_type, "count", None)
+            if count is None:
+                yield path
+                return
+            elements = [llvm_type.element] * count
+        for k, element in enumerate(elements):
+            yield from leaves(element, (*path, k))
+
+    def pointer(builder, base, path):
+        return cgutils.gep_inbounds(builder, base, 0, *path)
+
+    @intrinsic
+    def reference(typingctx, record):
+        def codegen(context, builder, sig, args):
+            llvm_type = context.get_value_type(record_type)
+            slot = cgutils.alloca_once(builder, llvm_type)
+            for path in leaves(llvm_type):
+                builder.store(builder.extract_value(args[0], path), pointer(builder, slot, path))
+            return builder.ptrtoint(slot, context.get_value_type(types.int64))
+
+        return types.int64(record_type), codegen
+
+    @intrinsic
+    def at(typingctx, address):
+        def codegen(context, builder, sig, args):
+            llvm_type = context.get_value_type(record_type)
+            base = builder.inttoptr(args[0], llvm_type.as_pointer())
+            value = cgutils.get_null_value(llvm_type)
+            for path in leaves(llvm_type):
+                value = builder.insert_value(value, builder.load(pointer(builder, base, path)), path)
+            return value
+
+        return record_type(types.int64), codegen
+
+    return reference, at
 
 
 def _noinline_in_python():

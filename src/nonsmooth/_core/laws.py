@@ -11,17 +11,34 @@ constraint), or a user-defined set with its own projection.
 Modes (sec. 4, with the bound added): 0 inactive, 1 constraint (the argument lies inside the set, xi = 0 is enforced),
 +2 / -2 impressed at the upper / lower bound (2 on the rim of a disk or of a user set).
 
-The prox problem is held in four arrays, so that kernels have few arguments (a long list of arrays is what makes them
-slow to compile):
+The prox problem is held in few arrays (a long list of arguments makes kernels slow to compile and to call):
 
     ints  (N_INTS, n_laws)    rows KIND, ROW (first row), DIM, LINK (normal law of a Coulomb law), LAW (number in the
                               model), MODE, TRIED
     reals (N_REALS, n_laws)   rows MU, E (restitution), RHO (the factor r)
     rows  (N_ROWS, n)         rows C, P, XI, LO, HI (bounds of the impulse; HI the radius of a disk), and scratch
     G     (n, n)              the Delassus matrix
+
+and these, with work space and options of the solver, in one record `Prox`, handed on by reference.
 """
 
-from nonsmooth._core.jit import PROJECT_FT, f8_2, float64, i8_2, int64, kernel, void
+from collections import namedtuple
+
+import numpy as np
+
+from nonsmooth._core.jit import (
+    PROJECT,
+    by_reference,
+    caller,
+    f8_2,
+    float64,
+    i8_2,
+    int64,
+    kernel,
+    typeof,
+    void,
+)
+from nonsmooth._core.options import N_OPTIONS
 
 HALF_LINE = 0
 INTERVAL = 1
@@ -41,6 +58,26 @@ N_REALS = 3
 C, P, XI, LO, HI, B, BEST, GAMMA_B, FREE_GAMMA = range(9)
 N_ROWS = 9
 
+call_project = caller(PROJECT)
+
+# the problem: `f` addresses of the projection of user sets and of the parts of the solver, `A` matrix of Newton's method
+# with a spare row, `xy` argument and value of a projection, `counts` (iterations,)
+Prox = namedtuple("Prox", "f ints reals rows G A xy options counts")
+A_PROJECT, A_MODES, A_RELAX, A_SOLVE = range(4)
+
+
+def make_prox(f, n_laws, n_rows, options):
+    """Arrays of a problem with up to so many laws and rows; `f` the four functions (see `solve_laws.functions`)."""
+    r, l = max(n_rows, 1), max(n_laws, 1)
+    return Prox(
+        f=f, ints=np.zeros((N_INTS, l), dtype=np.int64), reals=np.zeros((N_REALS, l)), rows=np.zeros((N_ROWS, r)),
+        G=np.zeros((r, r)), A=np.zeros((r + 1, r)), xy=np.zeros((2, 4)), options=options, counts=np.zeros(1),
+    )  # fmt: skip
+
+
+PROX_TYPE = typeof(make_prox(np.zeros(4, dtype=np.int64), 1, 1, np.zeros(N_OPTIONS)))
+prox_reference, prox_at = by_reference(PROX_TYPE)
+
 
 @kernel(float64(i8_2, f8_2, f8_2, int64), internal=True)
 def radius(ints, reals, rows, l):
@@ -55,7 +92,7 @@ def radius(ints, reals, rows, l):
     return rows[HI, ints[ROW, l]]
 
 
-@kernel(int64(PROJECT_FT, i8_2, f8_2, int64, float64, float64, f8_2), internal=True)
+@kernel(int64(int64, i8_2, f8_2, int64, float64, float64, f8_2), internal=True)
 def project(f_project, ints, rows, l, r, dt, xy):
     """prox of law `l`: the argument xy[0] is projected into xy[1]; returns the mode (Studer et al., eq. (20))."""
     kind = ints[KIND, l]
@@ -90,7 +127,7 @@ def project(f_project, ints, rows, l, r, dt, xy):
     size = 0.0
     for i in range(dim):
         xy[0, i] /= dt
-    f_project(ints[LAW, l], xy[0, :dim], xy[1, :dim])
+    call_project(f_project, ints[LAW, l], xy[0, :dim], xy[1, :dim])
     for i in range(dim):
         moved = max(moved, abs(xy[1, i] - xy[0, i]))
         size = max(size, abs(xy[0, i]), abs(xy[1, i]))
@@ -99,7 +136,7 @@ def project(f_project, ints, rows, l, r, dt, xy):
     return 2 if moved > 4e-16 * size else 1
 
 
-@kernel(float64(PROJECT_FT, i8_2, f8_2, f8_2, f8_2, f8_2, float64, int64, int64), internal=True)
+@kernel(float64(int64, i8_2, f8_2, f8_2, f8_2, f8_2, float64, int64, int64), internal=True)
 def residual(f_project, ints, reals, rows, G, xy, dt, n_laws, n):
     """The one residual: max_l |P_l - prox(P_l - rho_l xi_l)| / rho_l, relative to the velocities max (|c_i|, G_ii |P_i|).
 

@@ -15,8 +15,9 @@ fixed order (open before closed; stick, upper bound, lower bound; first law slow
 every law is taken: the documented choice where a problem has several solutions.
 """
 
-from nonsmooth._core.jit import f8_2, i8_2, int64, kernel, void
+from nonsmooth._core.jit import caller, f8_2, float64, i8_2, int64, kernel, types, void
 from nonsmooth._core.laws import (
+    A_PROJECT,
     BEST,
     COULOMB_1D,
     COULOMB_2D,
@@ -38,6 +39,7 @@ from nonsmooth._core.laws import (
     B,
     C,
     P,
+    prox_at,
     radius,
     residual,
 )
@@ -134,14 +136,20 @@ def solve_for_modes(ints, reals, rows, G, A, n_laws, n):
     return 0
 
 
-@kernel(inline="always")
-def by_modes(enumerate_all, f_project, ints, reals, rows, G, A, xy, dt, n_laws, n, tol, max_iter):
+BY_MODES = types.UniTuple(float64, 2)(int64, int64, float64, int64, int64, float64, int64)
+call_modes = caller(BY_MODES)
+
+
+@kernel(BY_MODES, part=True)
+def by_modes(problem, enumerate_all, dt, n_laws, n, tol, max_iter):
     """Newton on the modes from the guess in `ints`, or all combinations of modes. Returns (solves, residual).
 
     Leaves the best impulses found. User sets and (for the enumeration) disks, bilateral constraints and infinite
     coefficients are left to the relaxation: they return a huge residual at once. A law with an infinite coefficient never
     slips, so Newton never divides by it.
     """
+    x = prox_at(problem)
+    f_project, ints, reals, rows, G, A, xy = x.f[A_PROJECT], x.ints, x.reals, x.rows, x.G, x.A, x.xy
     total = max_iter
     if enumerate_all:
         total = 1

@@ -27,17 +27,21 @@ from collections import namedtuple
 import numpy as np
 
 from nonsmooth._core.jit import (
-    MATRIX_FT,
-    PROJECT_FT,
-    VECTOR_FT,
+    MATRIX,
+    VECTOR,
+    addresses,
+    by_reference,
+    caller,
     f8_1,
     f8_2,
     float64,
     int64,
     kernel,
     typeof,
+    void,
 )
 from nonsmooth._core.laws import (
+    A_SOLVE,
     DIM,
     FREE_GAMMA,
     GAMMA_B,
@@ -50,9 +54,6 @@ from nonsmooth._core.laws import (
     LO,
     MODE,
     MU,
-    N_INTS,
-    N_REALS,
-    N_ROWS,
     PLACE,
     ROW,
     USER_SET,
@@ -60,9 +61,11 @@ from nonsmooth._core.laws import (
     C,
     E,
     P,
+    make_prox,
 )
 from nonsmooth._core.linalg import cholesky, solve_lower, solve_lower_transposed
-from nonsmooth._core.solve_laws import O_STAY, O_TOL, SOLVE_FT
+from nonsmooth._core.options import N_OPTIONS, O_STAY, O_TOL
+from nonsmooth._core.solve_laws import call_solver
 
 MAX_SWEEPS = 30
 
@@ -87,11 +90,9 @@ ENERGY_GAIN = 4e-10
 I_RES, I_ITER, I_LAW, I_ACTIVE, I_ROWS = range(5)
 N_INFO = 5
 
-# Work space. `coords` (2, n_q): rows Q_M, Q_NEW; `speeds` (5, n_u): rows H, DU, U_FREE, U_NEW, U_EVAL; the prox problem of the
-# active laws in ints, reals, rows, G, A, xy (see `laws`); `P_new`, `modes_new` by row and law of the model.
-Work = namedtuple(
-    "Work", "M L WT Y B G_all G A rows reals xy ints coords speeds g zeta bounds P_new modes_new"
-)  # fmt: skip
+# Work space. `coords` (2, n_q): rows Q_M, Q_NEW; `speeds` (5, n_u): rows H, DU, U_FREE, U_NEW, U_EVAL; `P_new`, `modes_new` by
+# row and law of the model.
+Work = namedtuple("Work", "M L WT Y B G_all coords speeds g zeta bounds P_new modes_new")
 Q_M, Q_NEW = range(2)
 H, DU, U_FREE, U_NEW, U_EVAL = range(5)
 
@@ -109,9 +110,7 @@ def make_work(n_q, n_u, n_N, n_laws, n_rows):
     r, l = max(n_rows, 1), max(n_laws, 1)
     return Work(
         M=np.zeros((n_u, n_u)), L=np.zeros((n_u, n_u)), WT=np.zeros((r, n_u)), Y=np.zeros((r, n_u)),
-        B=np.zeros((n_q, n_u)), G_all=np.zeros((r, r)), G=np.zeros((r, r)), A=np.zeros((r + 1, r)),
-        rows=np.zeros((N_ROWS, r)), reals=np.zeros((N_REALS, l)), xy=np.zeros((2, 4)),
-        ints=np.zeros((N_INTS, l), dtype=np.int64), coords=np.zeros((2, n_q)), speeds=np.zeros((5, n_u)),
+        B=np.zeros((n_q, n_u)), G_all=np.zeros((r, r)), coords=np.zeros((2, n_q)), speeds=np.zeros((5, n_u)),
         g=np.zeros(max(n_N, 1)), zeta=np.zeros(r), bounds=np.zeros(2 * r), P_new=np.zeros(r),
         modes_new=np.zeros(l, dtype=np.int64),
     )  # fmt: skip
@@ -126,44 +125,56 @@ def make_output(n, n_q, n_u, n_rows, n_laws, with_begin):
     )  # fmt: skip
 
 
-WORK_TYPE = typeof(make_work(1, 1, 1, 1, 1))
-LAWS_TYPE = typeof(Laws(np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1))))
+# Everything a step needs but the state: `f` addresses of the functions below, `prox` the contact problem of the active laws,
+# `info` about the last step, `totals` of the run.
+Scene = namedtuple("Scene", "f laws size options p w prox info totals")
+(A_MASS, A_FORCE, A_GAP, A_DIR, A_ZETA, A_BOUNDS, A_B, A_STEP, A_BOOK, A_STORE, A_MAIN) = range(11)
+
+
+def _example():
+    functions = np.zeros(11, dtype=np.int64)
+    laws = Laws(np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1)))
+    prox = make_prox(functions, 1, 1, np.zeros(N_OPTIONS))
+    return Scene(
+        functions, laws, np.zeros(N_SIZES, dtype=np.int64), np.zeros(N_OPTIONS), np.zeros(1), make_work(1, 1, 1, 1, 1), prox,
+        np.zeros(N_INFO), np.zeros(N_TOTALS),
+    )  # fmt: skip
+
+
+SCENE_TYPE = typeof(_example())
 OUTPUT_TYPE = typeof(make_output(1, 1, 1, 1, 1, True))
 STATE_TYPE = typeof(State(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64)))
-MODEL_TYPES = (
-    MATRIX_FT,
-    VECTOR_FT,
-    VECTOR_FT,
-    MATRIX_FT,
-    VECTOR_FT,
-    VECTOR_FT,
-    MATRIX_FT,
-    PROJECT_FT,
-    SOLVE_FT,
-)
+scene_reference, scene_at = by_reference(SCENE_TYPE)
+state_reference, state_at = by_reference(STATE_TYPE)
+output_reference, output_at = by_reference(OUTPUT_TYPE)
+call_vector, call_matrix = caller(VECTOR), caller(MATRIX)
+
+STEP = int64(int64, int64, int64, float64, float64, int64)
+call_step = caller(STEP)
 
 
-@kernel(inline="always")
-def moreau_step(
-    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve,
-    laws, size, options, p, w, t, dt, q, u, P_0, modes_0, info, implicit,
-):  # fmt: skip
-    """One step of length `dt` from (t, q, u); the guess for impulses and modes is `P_0, modes_0`. Returns a status.
-
-    A loop that passes ``implicit=False`` is compiled without the sweeps of the implicit variant.
+@kernel(STEP, part=True)
+def moreau_step(scene_address, problem, state_address, t, dt, implicit):
+    """One step of length `dt` from the state (t, q, u); its impulses and modes are the guess. Returns a status.
 
     The new state is left in ``w.coords[Q_NEW], w.speeds[U_NEW], w.P_new, w.modes_new``; nothing else changes, so a step
     can be tried, rejected and repeated.
     """
+    scene = scene_at(scene_address)
+    state = state_at(state_address)
+    q, u, P_0, modes_0 = state.q, state.u, state.P, state.modes
+    f, laws, size, options, p, w, prox, info = (
+        scene.f, scene.laws, scene.size, scene.options, scene.p, scene.w, scene.prox, scene.info
+    )  # fmt: skip
     n_q, n_u, n_N, n_laws, n_rows = size[S_NQ], size[S_NU], size[S_NN], size[S_NL], size[S_NR]
     # what does not change during the run is evaluated in its first step only
     fresh = size[S_READY] == 0
     const_M = size[S_CONST_M] != 0
     const_W = size[S_CONST_W] != 0
     const_G = const_M and const_W
-    M, L, B, WT, Y, G, G_all = w.M, w.L, w.B, w.WT, w.Y, w.G, w.G_all
-    ints, rows, reals, coords, speeds, zeta = w.ints, w.rows, w.reals, w.coords, w.speeds, w.zeta
-    gaps, bounds, P_new, modes_new, counts = w.g, w.bounds, w.P_new, w.modes_new, w.xy[0]
+    M, L, B, WT, Y, G, G_all = w.M, w.L, w.B, w.WT, w.Y, prox.G, w.G_all
+    ints, rows, reals, coords, speeds, zeta = prox.ints, prox.rows, prox.reals, w.coords, w.speeds, w.zeta
+    gaps, bounds, P_new, modes_new = w.g, w.bounds, w.P_new, w.modes_new
     law_ints, law_reals = laws.ints, laws.reals
     q_M, q_new = coords[Q_M], coords[Q_NEW]
     h, du, u_free, u_new, u_e = speeds[H], speeds[DU], speeds[U_FREE], speeds[U_NEW], speeds[U_EVAL]
@@ -180,24 +191,24 @@ def moreau_step(
         if size[S_HAS_B]:
             for stage in range(2):
                 if stage == 0:
-                    f_B(t, q, u, p, B)
+                    call_matrix(f[A_B], t, q, u, p, B)
                     for i in range(n_q):
                         s = 0.0
                         for j in range(n_u):
                             s += B[i, j] * u_e[j]
                         q_M[i] = q[i] + share * dt * s
                 else:
-                    f_B(t_M, q_M, u, p, B)
+                    call_matrix(f[A_B], t_M, q_M, u, p, B)
         else:
             for i in range(n_q):
                 q_M[i] = q[i] + share * dt * u_e[i]
 
         # mass, forces, free velocity
         if fresh or not const_M:
-            f_mass(t_M, q_M, u, p, M)
+            call_matrix(f[A_MASS], t_M, q_M, u, p, M)
             if cholesky(M, L, n_u) != 0:
                 return MASS_SINGULAR
-        f_force(t_M, q_M, u_e, p, h)
+        call_vector(f[A_FORCE], t_M, q_M, u_e, p, h)
         solve_lower(L, h, du, n_u)
         solve_lower_transposed(L, du, du, n_u)
         for i in range(n_u):
@@ -207,7 +218,7 @@ def moreau_step(
         # which laws act: contacts closed at the midpoint, everything else always
         if sweep == 0:
             if n_N > 0:
-                f_gap(t_M, q_M, u, p, gaps)
+                call_vector(f[A_GAP], t_M, q_M, u, p, gaps)
             for l in range(n_laws):
                 ints[PLACE, l] = -1
                 modes_new[l] = 0
@@ -244,7 +255,7 @@ def moreau_step(
 
         # force directions
         if n_rows > 0 and ((fresh and const_W) or (n > 0 and not const_W)):
-            f_dir(t_M, q_M, u, p, WT)
+            call_matrix(f[A_DIR], t_M, q_M, u, p, WT)
             if const_G:
                 for i in range(n_rows):
                     solve_lower(L, WT[i], Y[i], n_u)
@@ -259,9 +270,9 @@ def moreau_step(
         if n > 0:
             # the contact problem: G, c and bounds of the active rows
             if size[S_HAS_ZETA]:
-                f_zeta(t_M, q_M, u, p, zeta)
+                call_vector(f[A_ZETA], t_M, q_M, u, p, zeta)
             if size[S_HAS_BOUNDS]:
-                f_bounds(t_M, q_M, u, p, bounds)
+                call_vector(f[A_BOUNDS], t_M, q_M, u, p, bounds)
             for a in range(n_active):
                 i0 = law_ints[ROW, ints[LAW, a]]
                 k0 = ints[ROW, a]
@@ -287,15 +298,15 @@ def moreau_step(
                     for b in range(a + 1):
                         j0 = law_ints[ROW, ints[LAW, b]]
                         m0 = ints[ROW, b]
-                        for f in range(ints[DIM, b] if b < a else d + 1):
+                        for c in range(ints[DIM, b] if b < a else d + 1):
                             if const_G:
-                                s = G_all[i, j0 + f]
+                                s = G_all[i, j0 + c]
                             else:
                                 s = 0.0
                                 for v in range(n_u):
-                                    s += Y[i, v] * Y[j0 + f, v]
-                            G[k, m0 + f] = s
-                            G[m0 + f, k] = s
+                                    s += Y[i, v] * Y[j0 + c, v]
+                            G[k, m0 + c] = s
+                            G[m0 + c, k] = s
                     if not G[k, k] > 0.0:
                         info[I_LAW] = ints[LAW, a]
                         return ZERO_DIRECTION
@@ -306,9 +317,9 @@ def moreau_step(
                 rows[XI, 0] = 0.0 if rows[C, 0] < 0.0 else rows[C, 0]
                 ints[MODE, 0] = 1 if rows[C, 0] < 0.0 else -2
             else:
-                res = f_solve(f_project, ints, reals, rows, G, w.A, w.xy, dt, n_active, n, options, counts)
+                res = call_solver(prox.f[A_SOLVE], problem, dt, n_active, n)
                 info[I_RES] = res
-                info[I_ITER] = counts[0]
+                info[I_ITER] = prox.counts[0]
                 if not res <= options[O_TOL]:
                     status = UNCONVERGED
 
@@ -370,11 +381,17 @@ def kinetic_energy(M, u, n_u):
     return T
 
 
-@kernel(inline="always")
-def bookkeeping(laws, size, w, t, dt, u, info, totals):
+BOOKKEEPING = void(int64, float64, float64, f8_1)
+call_bookkeeping = caller(BOOKKEEPING)
+
+
+@kernel(BOOKKEEPING, part=True)
+def bookkeeping(scene_address, t, dt, u):
     """Running totals over all steps: worst gap and residual, work of forces and contacts, energy made by impact laws."""
+    scene = scene_at(scene_address)
+    laws, size, w, prox, info, totals = scene.laws, scene.size, scene.w, scene.prox, scene.info, scene.totals
     n_u, n_N = size[S_NU], size[S_NN]
-    gaps, speeds, ints, rows, reals, zeta = w.g, w.speeds, w.ints, w.rows, w.reals, w.zeta
+    gaps, speeds, ints, rows, reals, zeta = w.g, w.speeds, prox.ints, prox.rows, prox.reals, w.zeta
     for l in range(n_N):
         if gaps[l] < totals[T_GAP]:
             totals[T_GAP] = gaps[l]
@@ -448,13 +465,19 @@ def structure(kind, mode):
     return mode
 
 
-@kernel(inline="always")
-def store(w, out, k, t_out, t, dt, state, size, info, with_begin):
+STORE = void(int64, int64, int64, int64, float64, float64, float64, int64)
+call_store = caller(STORE)
+
+
+@kernel(STORE, part=True)
+def store(scene_address, state_address, output_address, k, t_out, t, dt, with_begin):
     """Write the instant `t_out` of the step from `t` into row `k` of the output.
 
     Inside the step positions follow the mean velocity; velocities are linear, unless an impact acted: then the end
     velocity is the right limit.
     """
+    scene, state, out = scene_at(scene_address), state_at(state_address), output_at(output_address)
+    w, size, info = scene.w, scene.size, scene.info
     n_q, n_u = size[S_NQ], size[S_NU]
     out.scalars[k, 0] = t_out
     out.scalars[k, 1] = dt
@@ -482,3 +505,16 @@ def store(w, out, k, t_out, t, dt, state, size, info, with_begin):
             out.q_B[k, i] = state.q[i]
         for i in range(n_u):
             out.u_B[k, i] = state.u[i]
+
+
+def functions(model_functions, more=()):
+    """The array `Scene.f`: the seven functions of a model (it keeps them alive), and the parts of the loops.
+
+    `more` are further parts, pairs (function, signature).
+    """
+    mass, force, gap, directions, zeta, bounds, kinematics = model_functions
+    parts = (
+        (mass, MATRIX), (force, VECTOR), (gap, VECTOR), (directions, MATRIX), (zeta, VECTOR), (bounds, VECTOR),
+        (kinematics, MATRIX), (moreau_step, STEP), (bookkeeping, BOOKKEEPING), (store, STORE), *more,
+    )  # fmt: skip
+    return addresses(*zip(*parts))

@@ -1,8 +1,11 @@
 """Many steps of Moreau's midpoint rule with constant step size, compiled (the step itself is in `moreau`)."""
 
 from nonsmooth._core.jit import f8_1, f8_2, i8_1, i8_2, int64, kernel
-from nonsmooth._core.laws import KIND
+from nonsmooth._core.laws import KIND, prox_reference
 from nonsmooth._core.moreau import (
+    A_BOOK,
+    A_STEP,
+    A_STORE,
     C_ACCEPT,
     C_BEGIN,
     C_EVAL,
@@ -15,8 +18,6 @@ from nonsmooth._core.moreau import (
     C_STEPS,
     C_TAIL,
     C_TOTAL,
-    LAWS_TYPE,
-    MODEL_TYPES,
     OK,
     OUTPUT_TYPE,
     Q_NEW,
@@ -24,34 +25,36 @@ from nonsmooth._core.moreau import (
     S_NQ,
     S_NR,
     S_NU,
+    SCENE_TYPE,
     STATE_TYPE,
     T_UNCONVERGED,
     T_UNCONVERGED_T,
     U_NEW,
     UNCONVERGED,
-    WORK_TYPE,
-    bookkeeping,
-    moreau_step,
-    store,
+    call_bookkeeping,
+    call_step,
+    call_store,
+    output_reference,
+    scene_reference,
+    state_reference,
     structure,
 )
 
 
 @kernel(
-    int64(
-        *MODEL_TYPES, LAWS_TYPE, i8_1, f8_1, f8_1, WORK_TYPE, STATE_TYPE, f8_1, i8_1, f8_1, OUTPUT_TYPE, i8_2, f8_2,
-        f8_1, f8_1, int64,
-    ), references=False)  # fmt: skip
-def run_moreau(
-    f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve,
-    laws, size, options, p, w, state, clock, counters, totals, out, events, event_times, t_eval, info, budget,
-):  # fmt: skip
+    int64(SCENE_TYPE, STATE_TYPE, f8_1, i8_1, OUTPUT_TYPE, i8_2, f8_2, f8_1, int64),
+    references=False,
+)
+def run_moreau(scene, state, clock, counters, out, events, event_times, t_eval, budget):
     """Take up to `budget` steps of the segment described by `clock` and `counters`; returns the status of the last one.
 
     ``clock`` = (begin of the segment, step size, size of the last step, end of the segment). Stops early when an output
     or event buffer is full. All progress is in the arrays, so a raised exception loses nothing.
     """
     t_0, dt_main, dt_last, t_end = clock[0], clock[1], clock[2], clock[3]
+    f, laws, size, w, totals = scene.f, scene.laws, scene.size, scene.w, scene.totals
+    at_scene, at_state, at_output = scene_reference(scene), state_reference(state), output_reference(out)
+    problem = prox_reference(scene.prox)
     n_laws = size[S_NL]
     n_eval = t_eval.size
     capacity = out.q.shape[0]
@@ -68,16 +71,13 @@ def run_moreau(
         dt = dt_last if last else dt_main
         t_new = t_end if last else t_0 + (step + 1) * dt_main
 
-        status = moreau_step(
-            f_mass, f_force, f_gap, f_dir, f_zeta, f_bounds, f_B, f_project, f_solve, laws, size, options, p, w, t, dt,
-            state.q, state.u, state.P, state.modes, info, False,
-        )  # fmt: skip
+        status = call_step(f[A_STEP], at_scene, problem, at_state, t, dt, 0)
         if status != OK:
             if status != UNCONVERGED or counters[C_ACCEPT] == 0:
                 return status
             totals[T_UNCONVERGED] += 1
             totals[T_UNCONVERGED_T] = t_new
-        bookkeeping(laws, size, w, t, dt, state.u, info, totals)
+        call_bookkeeping(f[A_BOOK], at_scene, t, dt, state.u)
 
         # switching incidents: a law that changes its structure (the first step only sets it)
         if counters[C_FIRST] == 0:
@@ -111,7 +111,9 @@ def run_moreau(
                 if counters[C_TOTAL] >= counters[C_NEXT]:
                     counters[C_NEXT] += counters[C_EVERY]
                 t_out = t_new
-            store(w, out, counters[C_OUT], t_out, t, dt, state, size, info, counters[C_BEGIN])
+            call_store(
+                f[A_STORE], at_scene, at_state, at_output, counters[C_OUT], t_out, t, dt, counters[C_BEGIN]
+            )
             counters[C_OUT] += 1
             if n_eval == 0:
                 break

@@ -8,26 +8,25 @@ Studer, Leine, Glocker 2008, eqs (22) and (23):
 with r_i = omega / G_ii (see `laws.r_factors`). The radius of a Coulomb law uses the newest normal impulse.
 """
 
-from nonsmooth._core.jit import PROJECT_FT, f8_2, float64, i8_2, int64, kernel, types
-from nonsmooth._core.laws import DIM, RHO, ROW, XI, C, P, project, radius, residual
+from nonsmooth._core.jit import caller, float64, int64, kernel, types
+from nonsmooth._core.laws import A_PROJECT, DIM, RHO, ROW, XI, C, P, project, prox_at, radius, residual
 
 CHECK_EVERY = 16
 
 
-@kernel(
-    types.UniTuple(float64, 2)(
-        int64, PROJECT_FT, i8_2, f8_2, f8_2, f8_2, f8_2, float64, int64, int64, float64, int64
-    ),
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
-    references=False,
-)
-def relax(jacobi, f_project, ints, reals, rows, G, xy, dt, n_laws, n, tol, max_iter):
+RELAX = types.UniTuple(float64, 2)(int64, int64, float64, int64, int64, float64, int64)
+call_relax = caller(RELAX)
+
+
+@kernel(RELAX, part=True)
+def relax(problem, jacobi, dt, n_laws, n, tol, max_iter):
     """Sweep until the residual is at most `tol`. Returns (iterations, residual); impulses, xi and modes are set.
 
     The change of a sweep over r_i is the natural residual along the way; the true residual is computed when that looks
     small, and every `CHECK_EVERY` sweeps, so that its cost does not show.
     """
+    x = prox_at(problem)
+    f_project, ints, reals, rows, G, xy = x.f[A_PROJECT], x.ints, x.reals, x.rows, x.G, x.xy
     scale = 0.0
     for i in range(n):
         scale = max(scale, abs(rows[C, i]))

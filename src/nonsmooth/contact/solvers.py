@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nonsmooth._core import solve_laws as codes
+from nonsmooth._core import options as codes
 from nonsmooth.errors import InputError, NonFiniteError, NonsmoothWarning, RangeError
 
 R_FACTORS = {"local": 0, "row-sum": 1, "common": 2}

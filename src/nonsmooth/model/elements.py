@@ -17,6 +17,14 @@ from nonsmooth.errors import InputError, NonFiniteError, RangeError
 NO_FRICTION = 1e-100
 
 
+def without_underflow(mu: np.ndarray) -> np.ndarray:
+    """Friction coefficients, those so small that mu P_N may underflow replaced by zero.
+
+    Such friction would be there in some units and not in others.
+    """
+    return np.where(mu < NO_FRICTION, 0.0, mu)
+
+
 def check_coefficient(
     values, name: str, owner: str, upper: float | None, allow_infinite: bool = False
 ) -> np.ndarray:
@@ -88,9 +96,9 @@ class Contact:
     def __post_init__(self):
         owner = _owner("contact", self.name)
         self.restitution = check_coefficient(self.restitution, "restitution", owner, 1.0)
-        self.friction = check_coefficient(self.friction, "friction", owner, None, allow_infinite=True)
-        # mu P_N of such a coefficient underflows: friction that is there in some units and not in others
-        self.friction = np.where(self.friction < NO_FRICTION, 0.0, self.friction)
+        self.friction = without_underflow(
+            check_coefficient(self.friction, "friction", owner, None, allow_infinite=True)
+        )
         self.tangential_restitution = check_coefficient(
             self.tangential_restitution, "tangential_restitution", owner, 1.0
         )

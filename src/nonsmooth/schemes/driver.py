@@ -154,7 +154,7 @@ class Driver:
         if status == codes.UNCONVERGED:
             from nonsmooth.schemes.dump import dump_step
 
-            dumped = " " + dump_step(self.dump_path, run.work, run.info) if self.on_failure == "dump" else ""
+            dumped = " " + dump_step(self.dump_path, run.prox, run.info) if self.on_failure == "dump" else ""
             raise ConvergenceError(
                 f"the contact problem of the step from t = {t:.9g} to {t + dt:.9g} was left with residual "
                 f"{run.info[codes.I_RES]:.3g} after {int(run.info[codes.I_ITER])} iterations ({int(run.info[codes.I_ACTIVE])} "

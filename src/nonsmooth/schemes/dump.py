@@ -17,10 +17,10 @@ from nonsmooth.contact.fclib import write_fclib
 from nonsmooth.contact.problem import ContactProblem
 
 
-def contact_problem(work, info) -> tuple[ContactProblem, np.ndarray] | str:
+def contact_problem(prox, info) -> tuple[ContactProblem, np.ndarray] | str:
     """Problem and impulses of the last step from a run's work space, or the reason why it is no FCLIB problem."""
     n_active, n_rows = int(info[I_ACTIVE]), int(info[I_ROWS])
-    ints, reals, rows = work.ints[:, :n_active], work.reals[:, :n_active], work.rows[:, :n_rows]
+    ints, reals, rows = prox.ints[:, :n_active], prox.reals[:, :n_active], prox.rows[:, :n_rows]
     kinds = set(ints[KIND].tolist())
     if kinds - {HALF_LINE, COULOMB_1D, COULOMB_2D}:
         return "it has elements or constraints besides frictional contacts"
@@ -34,14 +34,14 @@ def contact_problem(work, info) -> tuple[ContactProblem, np.ndarray] | str:
         k = friction[0]
         order += [ints[ROW, law], *range(ints[ROW, k], ints[ROW, k] + ints[DIM, k])]
         mu.append(reals[MU, k])
-    G = work.G[:n_rows, :n_rows][np.ix_(order, order)]
+    G = prox.G[:n_rows, :n_rows][np.ix_(order, order)]
     dim = 2 if COULOMB_1D in kinds else 3
     return ContactProblem(G, rows[C, order].copy(), np.array(mu), dim), rows[P, order].copy()
 
 
-def dump_step(path: str | PathLike[str], work, info) -> str:
+def dump_step(path: str | PathLike[str], prox, info) -> str:
     """Write the problem of the last step; returns a sentence for the error message."""
-    found = contact_problem(work, info)
+    found = contact_problem(prox, info)
     if isinstance(found, str):
         return f"The problem could not be written as an FCLIB file: {found}."
     problem, impulses = found

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core import moreau as core
-from nonsmooth._core.solve_laws import O_IMPLICIT, O_STAY
+from nonsmooth._core.options import O_IMPLICIT, O_STAY
 from nonsmooth.contact.solvers import Exact, _Solver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
 from nonsmooth.schemes.base import Plan
@@ -204,8 +204,9 @@ class ExtrapolatedRun(CompiledRun):
         from nonsmooth._core import extrapolation as ex
         from nonsmooth._core import extrapolation_run as xr
 
-        super().__init__(model, scheme.solver.options(), t, q, u, plan)
         self.ex, self.xr, self.scheme = ex, xr, scheme
+        self.parts = ((ex.main_step, ex.MAIN),)
+        super().__init__(model, scheme.solver.options(), t, q, u, plan)
         laws = model.laws
         span = plan.segments[-1][1] - plan.segments[0][0] if plan.segments else 1.0
         self.dt_min, self.dt_max = scheme.step_limits(model, t, q, u, span)
@@ -218,22 +219,21 @@ class ExtrapolatedRun(CompiledRun):
         # a component that starts at zero is measured against the largest of its kind
         for part, values in ((slice(0, q.size), q), (slice(q.size, None), u)):
             self.x.scale[part] = np.maximum(np.abs(values), 0.01 * np.max(np.abs(values), initial=0.0))
-        self.xi = np.zeros(ex.N_XINTS, dtype=np.int64)
+        self.xi, self.xf = self.x.xi, self.x.xf
         self.xi[ex.X_MAX_ORDER] = levels
         self.xi[ex.X_FIXED] = int(scheme.order or 0)
         self.xi[ex.X_LOCATE] = scheme.locate
         self.xi[ex.X_EMOD] = scheme.restitution == "modified"
         self.xi[ex.X_ACCEPT] = plan.accept
-        self.xf = np.zeros(ex.N_XFLOATS)
         self.xf[ex.F_DT_MIN], self.xf[ex.F_DT_MAX] = self.dt_min, self.dt_max
         self.xf[ex.F_RTOL], self.xf[ex.F_ATOL] = scheme.rtol, scheme.atol
         self.xf[ex.F_DT_NEXT] = self.dt_min
         self.xf[ex.F_DT_CROSS] = self.xf[ex.F_DT_SMOOTH] = self.dt_min
         self.xf[ex.F_T_NOINC] = t
         self.xf[ex.F_GAP_TOL] = 1e-12 * length
-        self.s = xr.make_steps(model.n_q, model.n_u, laws.n_N, laws.n_rows, laws.n_laws)
+        self.s = ex.make_steps(model.n_q, model.n_u, laws.n_N, laws.n_rows, laws.n_laws)
         self.s.q[:], self.s.u[:] = q, u
-        self.s.scalars[:, xr.K_T_E] = t
+        self.s.scalars[:, ex.K_T_E] = t
 
     def begin_segment(self, t_begin: float, t_end: float) -> None:
         ex = self.ex
@@ -247,7 +247,7 @@ class ExtrapolatedRun(CompiledRun):
 
     @property
     def t(self) -> float:
-        return float(self.s.scalars[self.xr.ACCEPTED, self.xr.K_T_E])
+        return float(self.s.scalars[self.ex.ACCEPTED, self.ex.K_T_E])
 
     @property
     def dt(self) -> float:
@@ -260,15 +260,14 @@ class ExtrapolatedRun(CompiledRun):
 
     def advance(self, budget: int) -> int:
         status = self.xr.run_extrapolated(
-            *self.functions, self.laws, self.size, self.options, self.p, self.work, self.x, self.s, self.xi, self.xf,
-            self.counters, self._totals, self.out, self.events, self.event_times, self.plan.t_eval, self.info, budget,
+            self.scene, self.x, self.s, self.counters, self.out, self.events, self.event_times, self.plan.t_eval, budget,
         )  # fmt: skip
         self.rejected = int(self.xi[self.ex.X_REJECTED])
         return status
 
     def retry_halved(self, levels: int) -> int:
         """After a failed base step: go on with a smaller main step, if there is one."""
-        self.state.u[:] = self.s.u[self.xr.ACCEPTED]
+        self.state.u[:] = self.s.u[self.ex.ACCEPTED]
         if self.xf[self.ex.F_DT_NEXT] <= self.dt_min * (1 + 1e-9):
             return core.UNCONVERGED
         smaller = 0.5 * self.xf[self.ex.F_DT_NEXT]

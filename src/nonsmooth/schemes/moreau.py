@@ -98,8 +98,8 @@ class MoreauRun(CompiledRun):
     def advance(self, budget: int) -> int:
         """At most `budget` steps; returns the status of the last one."""
         status = run_moreau(
-            *self.functions, self.laws, self.size, self.options, self.p, self.work, self.state, self.clock, self.counters,
-            self._totals, self.out, self.events, self.event_times, self.plan.t_eval, self.info, budget,
+            self.scene, self.state, self.clock, self.counters, self.out, self.events, self.event_times, self.plan.t_eval,
+            budget,
         )  # fmt: skip
         return status
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core import moreau as core
-from nonsmooth._core.solve_laws import solve_laws
+from nonsmooth._core import solve_laws
+from nonsmooth._core.laws import make_prox
 from nonsmooth.schemes.base import Plan
 
 
@@ -25,15 +26,23 @@ class CompiledRun:
     plan : Plan
     """
 
+    #: parts of the loop beyond those of Moreau's: pairs (compiled function, signature)
+    parts: tuple = ()
+
     def __init__(self, model, options: np.ndarray, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
         laws = model.laws
         self.model, self.plan = model, plan
-        self.functions = (*model.core, solve_laws)
-        self.size = model.sizes()
-        self.laws = laws.core()
         self.options = options
-        self.p = model.parameters.flat
         self.work = core.make_work(model.n_q, model.n_u, laws.n_N, laws.n_laws, laws.n_rows)
+        *functions, project = model.core
+        self.prox = make_prox(solve_laws.functions(project), laws.n_laws, laws.n_rows, options)
+        self.info = np.zeros(core.N_INFO)
+        self._totals = np.zeros(core.N_TOTALS)
+        self._totals[core.T_GAP] = math.inf
+        self.scene = core.Scene(
+            core.functions(functions, self.parts), laws.core(), model.sizes(), options, model.parameters.flat, self.work, self.prox,
+            self.info, self._totals,
+        )  # fmt: skip
         self.state = core.State(
             q.copy(), u.copy(), np.zeros(max(laws.n_rows, 1)), np.zeros(max(laws.n_laws, 1), dtype=np.int64)
         )
@@ -42,15 +51,12 @@ class CompiledRun:
         self.counters[core.C_FIRST] = 1
         self.counters[core.C_ACCEPT] = plan.accept
         self.counters[core.C_BEGIN] = plan.keep_begin
-        self._totals = np.zeros(core.N_TOTALS)
-        self._totals[core.T_GAP] = math.inf
         self.out = core.make_output(
             plan.capacity, model.n_q, model.n_u, laws.n_rows, laws.n_laws, plan.keep_begin
         )
         n_events = 4096 + 2 * laws.n_laws
         self.events = np.zeros((n_events, 4), dtype=np.int64)
         self.event_times = np.full((n_events, 3), np.nan)  # begin, end, best estimate if there is one
-        self.info = np.zeros(core.N_INFO)
         self.rejected = 0
         self.t_end = t
 
