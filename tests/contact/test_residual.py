@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nonsmooth._core.nsgs import natural_residual
+from nonsmooth._core.verdict import rounding as core_rounding
 from nonsmooth._core.verdict import verdict
 from nonsmooth.contact.problem import ContactProblem
-from nonsmooth.contact.residual import natural_map, project, residual
+from nonsmooth.contact.residual import natural_map, project, residual, rounding
 
 numbers = st.floats(-1e3, 1e3, allow_subnormal=False)
 
@@ -119,3 +120,9 @@ def test_the_compiled_verdict_agrees_near_solutions(dim):
     assert unit < 1e-6
     got = verdict(dim, R.ravel(), U.ravel(), mu, free, rho, 1.0)
     np.testing.assert_allclose(got[:2], [scaled, unit], rtol=1e-3, atol=1e-12)
+
+
+def test_the_allowance_for_rounding_is_the_same_in_the_core():
+    problem = ContactProblem(1e-9 * np.diag([1.0, 2.0, 3.0, 4.0]), [-1.0, 2.0, 0.5, 1.0], 0.3, 2)
+    for r in (np.full(4, 1e7), np.full(4, 1e12), np.zeros(4)):
+        assert core_rounding(r, problem.rho, problem.q_norm) == pytest.approx(rounding(problem, r), rel=1e-14)

@@ -197,19 +197,41 @@ def test_bad_arguments(kwargs, error):
         solve_contact("problem.hdf5")
 
 
-@pytest.mark.parametrize(
-    "name", ["NESpheres_10_1", "Rover1041", "OneObject-i100000-316", "Box_Stacks-i0122-82-5"]
-)
-def test_units_do_not_matter(name):
-    given = read_fclib(DATA / f"{name}.hdf5")
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)
+def test_units_do_not_matter(path):
+    given = read_fclib(path)
     W = sp.csc_matrix(given.W)
-    base = solve_contact(ContactProblem(W, given.q, given.mu, 3))
+    base = solve_contact(ContactProblem(W, given.q, given.mu, given.dim))
     for mass in (1e-6, 1e-3, 1e6):
         for speed in (1e-6, 1e6):
-            other = solve_contact(ContactProblem(W / mass, given.q * speed, given.mu, 3))
+            other = solve_contact(ContactProblem(W / mass, given.q * speed, given.mu, given.dim))
             assert other.success and abs(other.iterations - base.iterations) <= 1
             scale = np.abs(base.r).max()
             np.testing.assert_allclose(other.r / (mass * speed), base.r, rtol=0, atol=1e-9 * scale)
+
+
+def test_units_with_huge_impulses_are_no_failure():
+    """Impulses 1e10 times as large as velocities: their rounding alone is above the tolerance, and said so."""
+    rng = np.random.default_rng(4)
+    H = rng.normal(size=(14, 12))
+    W, q = H.T @ H, rng.normal(size=12)
+    q[::3] = -1.0 - np.abs(q[::3])
+    base = solve_contact(ContactProblem(W, q, 0.3))
+    heavy = solve_contact(ContactProblem(W / 1e10, q, 0.3))
+    assert heavy.success and heavy.iterations == base.iterations
+    assert heavy.residual <= 1e-8 and heavy.residual_scaled == pytest.approx(base.residual_scaled, rel=1e-3)
+    np.testing.assert_allclose(heavy.r / 1e10, base.r, rtol=0, atol=1e-12 * np.abs(base.r).max())
+    # the allowance does not cover a wrong result
+    problem = ContactProblem(W / 1e10, q, 0.3)
+    wrong = solve_contact(problem, lambda problem, r, run: (heavy.r * (1.0 + 1e-5), 0.0, 1))
+    assert not wrong.success and wrong.residual > 1e-8
+
+
+def test_large_impulses_of_a_nearly_singular_matrix_get_no_allowance():
+    from nonsmooth.contact.residual import rounding
+
+    problem = ContactProblem(np.diag([1.0, 1.0, 1.0]), [-1.0, 0.0, 0.0], 0.3)
+    assert rounding(problem, np.full(3, 1e12)) < 1e-14
 
 
 def test_global_problem_without_forming_w():

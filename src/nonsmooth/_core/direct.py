@@ -10,7 +10,7 @@ import numpy as np
 
 from nonsmooth._core.jit import kernel
 from nonsmooth._core.nsgs import multiply, sweep1, sweep2, sweep3
-from nonsmooth._core.verdict import verdict
+from nonsmooth._core.verdict import rounding, verdict
 
 
 @kernel
@@ -26,8 +26,8 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
         Blocks of W, q, mu, rho, bilateral flags as 0 or 1, ``|q|``, one after the other.
     places : ndarray of int64
         Row pointers, columns and places of the diagonal blocks.
-    out : ndarray, shape (2*dim*n + 3,)
-        Receives r, u, and the residuals ``scaled, unit, cone``.
+    out : ndarray, shape (2*dim*n + 4,)
+        Receives r, u, the residuals ``scaled, unit, cone``, and 1 if both residuals are small enough, else 0.
     """
     rows = dim * n
     count = places.size - 2 * n - 1
@@ -45,6 +45,7 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
     r = out[:rows]
     u = out[rows : 2 * rows]
     alpha = np.zeros(n)
+    out[2 * rows + 3] = 0.0
     for k in range(rows):
         r[k] = 0.0
     done = 0
@@ -70,7 +71,10 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
             out[2 * rows] = scaled
             out[2 * rows + 1] = unit
             out[2 * rows + 2] = cone
-            if (scaled <= tol and unit <= tol) or done >= sweeps or target < 1e-6 * tol * size:
+            if scaled <= tol and (unit <= tol or unit <= rounding(r, rho, size)):
+                out[2 * rows + 3] = 1.0
+                return done
+            if done >= sweeps or target < 1e-6 * tol * size:
                 return done
             target *= 0.1
             change = math.inf

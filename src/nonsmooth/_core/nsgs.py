@@ -174,20 +174,29 @@ def natural_residual(u, r, mu, bilateral, rho, dim, unit_rho):
         slip = math.sqrt(slip)
         for turn in range(2):
             p = rho[i] if turn == 0 else unit_rho
+            shift = 0.0 if bilateral[i] else mu[i] * slip
             for a in range(dim):
                 x[a] = r[base + a] - p * u[base + a]
-            if not bilateral[i]:
-                x[0] -= p * mu[i] * slip
+            x[0] = r[base] - p * (u[base] + shift)
+            reach = 0.0
+            for a in range(1, dim):
+                reach += x[a] * x[a]
+            total = 0.0
+            if bilateral[i] or (x[0] >= 0.0 and math.sqrt(reach) <= mu[i] * x[0]):
+                # inside the cone the difference is p ũ itself, without cancellation
+                for a in range(dim):
+                    d = p * (u[base + a] + (shift if a == 0 else 0.0))
+                    total += d * d
+            else:
                 if dim == 3:
                     x[0], x[1], x[2] = project_cone3(x[0], x[1], x[2], mu[i])
                 elif dim == 2:
                     x[0], x[1] = project_cone2(x[0], x[1], mu[i])
                 else:
                     x[0] = max(0.0, x[0])
-            total = 0.0
-            for a in range(dim):
-                d = r[base + a] - x[a]
-                total += d * d
+                for a in range(dim):
+                    d = r[base + a] - x[a]
+                    total += d * d
             if turn == 0:
                 scaled += total / (p * p)
             else:

@@ -67,3 +67,15 @@ def verdict(dim, r, u, mu, bilateral, rho, size):
     if not scaled < math.inf or not unit < math.inf:
         return math.inf, math.inf, math.inf
     return scaled, unit, cone / top if top > 0.0 else 0.0
+
+
+@kernel
+def rounding(r, rho, size):
+    """Part of the unit residual that is rounding of the impulses, see `nonsmooth.contact.residual.rounding`."""
+    length = 0.0
+    for k in range(r.size):
+        length += r[k] * r[k]
+    typical = 0.0
+    for i in range(rho.size):
+        typical += rho[i]
+    return 4.0 * 2.220446049250313e-16 * min(math.sqrt(length) / size, typical / rho.size)

@@ -41,15 +41,17 @@ DENSE_ROWS = 96
 BODY_ROWS = 2000
 #: Accept the best of this many previous values of the merit function (non-monotone line search).
 MEMORY = 4
+#: The proximal term stays above this while it does well: rounding in redundant directions grows with its inverse.
+EPS_FLOOR = 3e-6
 #: Variants of the regularised step: equations, regularisation, memory of the line search (0: full steps).
 POLISH = (
-    (ALART_CURNIER, 1e-6, 0),
+    (ALART_CURNIER, 3e-6, 0),
     (ALART_CURNIER, 1e-4, 0),
-    (NATURAL, 1e-6, 0),
-    (ALART_CURNIER, 1e-6, 1),
-    (NATURAL, 1e-6, 10),
+    (NATURAL, 3e-6, 0),
+    (ALART_CURNIER, 3e-6, 1),
+    (NATURAL, 3e-6, 10),
     (ALART_CURNIER, 1e-5, 1),
-    (FISCHER_BURMEISTER, 1e-6, 5),
+    (FISCHER_BURMEISTER, 3e-6, 5),
     (ALART_CURNIER, 1e-7, 5),
 )
 
@@ -233,7 +235,9 @@ class _Iteration:
         """Proximal steps (1) until solved or `patience` of them in a row brought nothing."""
         centre = self.best_r / self.s
         waiting = 0
+        floor = max(eps_min, EPS_FLOOR)
         while not self.finished() and waiting < patience:
+            before = self.best
             stop = max(1e-13, 1e-3 * self.best) * self.size / self.amplified
             x, count, value = self.newton(ALART_CURNIER, eps, eps, centre, 30, stop, MEMORY)
             solved = value <= stop
@@ -243,7 +247,9 @@ class _Iteration:
                 centre = x
             if solved:
                 fast = 0.1 if count <= 4 else 0.3 if count < 10 else 0.6 if count < 20 else 1.0
-                eps = max(eps_min, fast * eps)
+                if eps <= floor and self.best > 0.3 * before:
+                    floor = max(eps_min, 0.1 * floor)
+                eps = max(floor, fast * eps)
             else:
                 eps = min(1.0, 4.0 * eps)
 

@@ -18,6 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+#: Rounding of impulses on the surface of a cone, relative to their size.
+ROUNDING = 4 * float(np.finfo(float).eps)
+
 
 class Residual(NamedTuple):
     """Both scalings of the natural map and the worst violation of the cone, relative to the largest
@@ -53,7 +56,12 @@ def natural_map(r, u, mu, rho, bilateral=None):
     if bilateral is not None:
         shift[bilateral] = 0.0
     shifted[:, 0] += shift
-    return r - project(r - rho[:, None] * shifted, mu, bilateral)
+    moved = rho[:, None] * shifted
+    point = r - moved
+    projected = project(point, mu, bilateral)
+    # where the projection changes nothing the difference is rho ũ itself, without cancellation
+    kept = np.all(projected == point, axis=1)
+    return np.where(kept[:, None], moved, r - projected)
 
 
 def approach(problem, u) -> float:
@@ -66,6 +74,20 @@ def approach(problem, u) -> float:
     size = problem.q_norm if problem.q_norm > 0.0 else 1.0
     value = float(np.linalg.norm(np.minimum(0.0, normal))) / size
     return value if np.isfinite(value) else np.inf
+
+
+def rounding(problem, r) -> float:
+    """Part of the *unit* residual that is rounding of the impulses themselves, relative to ``|q|``.
+
+    Impulses on the surface of their cones lie there to a few units in the last place of ``|r|``, which the
+    natural map with ``rho = 1`` compares with velocities. Where impulses are 1e9 times as large as
+    velocities, nothing below 1e-7 can be represented. At most the typical impulse ``|q| / mean diag W``
+    counts, so that impulses that are large for other reasons (a nearly singular W) are no excuse.
+    """
+    if problem.n_contacts == 0 or problem.q_norm == 0.0:
+        return 0.0
+    size = min(float(np.linalg.norm(r)) / problem.q_norm, float(problem.rho.mean()))
+    return ROUNDING * size
 
 
 def residual(problem, r, u=None) -> Residual:

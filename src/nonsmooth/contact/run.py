@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from nonsmooth._core.nsgs import multiply, natural_residual
-from nonsmooth.contact.residual import approach
+from nonsmooth.contact.residual import approach, rounding
 
 #: Compiled loops return to Python after about this many block products (well under 50 ms).
 SLICE = 2_000_000
@@ -19,8 +19,7 @@ APPROACH = 10.0
 
 
 class Run:
-    """Tolerance and limits of one solve. `measure` is the larger of the scaled and the unit residual,
-    relative to ``|q|``."""
+    """Tolerance and limits of one solve, and the residual that has to fall (`measure`, relative to ``|q|``)."""
 
     def __init__(self, problem, tol, max_iter=None, time_limit=None):
         self.problem = problem
@@ -37,6 +36,12 @@ class Run:
         return self.deadline is not None and time.monotonic() > self.deadline
 
     def measure(self, r) -> float:
+        """The residual a method has to bring below `tol`, independent of the units wherever it is above.
+
+        As long as the scaled residual is above `tol` it alone counts, so that no decision of a method depends
+        on the units. Below, the unit residual has to follow; until it does, the value stays between one and
+        two times `tol`.
+        """
         p = self.problem
         if p.matrix_free:
             u = p.velocity(r)
@@ -44,11 +49,16 @@ class Run:
             u = self._u
             multiply(*p.blocks[:3], r, u)
             u += p.q
-        values = natural_residual(u, r, p.mu, p.bilateral, p.rho, p.dim, 1.0)
-        worst = max(values) / p.q_norm
+        scaled, unit = natural_residual(u, r, p.mu, p.bilateral, p.rho, p.dim, 1.0)
+        worst, unit = scaled / p.q_norm, unit / p.q_norm
         if self._rough:
             worst = max(worst, approach(p, u) / APPROACH)
-        return worst if np.isfinite(worst) else np.inf
+        if not (np.isfinite(worst) and np.isfinite(unit)):
+            return np.inf
+        if worst <= self.tol < unit and unit > rounding(p, r):
+            excess = unit / self.tol - 1.0
+            return self.tol * (1.0 + excess / (1.0 + excess))
+        return worst
 
     def slice(self) -> int:
         """Iterations that fit into one call of a compiled loop."""

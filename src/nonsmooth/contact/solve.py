@@ -19,7 +19,7 @@ from nonsmooth.contact.first_order import apgd, pjor
 from nonsmooth.contact.newton import newton
 from nonsmooth.contact.nsgs import nsgs
 from nonsmooth.contact.problem import ContactProblem
-from nonsmooth.contact.residual import approach, project, residual
+from nonsmooth.contact.residual import approach, project, residual, rounding
 from nonsmooth.contact.run import APPROACH, ROUGH, Run
 from nonsmooth.errors import InputError, RangeError
 
@@ -41,7 +41,8 @@ class ContactResult:
         Impulses, inside their cones, and velocities ``u = W r + q``.
     residual : float
         The larger of `residual_scaled` and `residual_unit` (see `nonsmooth.contact.residual`), relative to
-        ``|q|``.
+        ``|q|``. `residual_unit` does not count where it is nothing but rounding of the impulses (units in
+        which these are more than 1e6 times as large as velocities).
     residual_scaled, residual_unit, cone : float
         Both scalings of the natural map; the worst violation of a cone relative to the largest impulse.
     iterations : int
@@ -65,12 +66,14 @@ class ContactResult:
         "u",
     )
 
-    def __init__(self, r, u, residual_scaled, residual_unit, cone, iterations, method, success, message):
+    def __init__(
+        self, r, u, residual, residual_scaled, residual_unit, cone, iterations, method, success, message
+    ):
         self.r = r
         self.u = u
         self.residual_scaled = residual_scaled
         self.residual_unit = residual_unit
-        self.residual = residual_scaled if residual_scaled > residual_unit else residual_unit
+        self.residual = residual
         self.cone = cone
         self.iterations = iterations
         self.method = method
@@ -137,11 +140,11 @@ def solve_contact(
     if problem.q_norm == 0.0 and not problem.bilateral.any():
         # no velocity to oppose (or no contact at all): zero impulse is a solution
         return ContactResult(
-            np.zeros(n), np.zeros(n), 0.0, 0.0, 0.0, 0, name, True, "no motion without impulses: r = 0"
+            np.zeros(n), np.zeros(n), 0.0, 0.0, 0.0, 0.0, 0, name, True, "no motion without impulses: r = 0"
         )
     if problem.q_norm == 0.0:
         return ContactResult(
-            np.zeros(n), np.zeros(n), 0.0, 0.0, 0.0, 0, name, True, "q = 0: r = 0 solves the problem"
+            np.zeros(n), np.zeros(n), 0.0, 0.0, 0.0, 0.0, 0, name, True, "q = 0: r = 0 solves the problem"
         )
     start = _start(problem, guess)
     run = Run(problem, tol, max_iter, time_limit)
@@ -156,12 +159,13 @@ def solve_contact(
         u = problem.velocity(r)
         verdict = residual(problem, r, u)
         stopped = approach(problem, u) <= APPROACH * tol
-    success = verdict.scaled <= tol and verdict.unit <= tol and verdict.cone <= CONE_TOL and stopped
+    judged = max(verdict.scaled, 0.0 if verdict.unit <= rounding(problem, r) else verdict.unit)
+    success = judged <= tol and verdict.cone <= CONE_TOL and stopped
     if run.stages:
         name = f"{name}: " + ", ".join(run.stages)
     message = "converged" if success else _why(problem, run, verdict, tol, stopped)
     return ContactResult(
-        r, u, verdict.scaled, verdict.unit, verdict.cone, int(iterations), name, success, message
+        r, u, judged, verdict.scaled, verdict.unit, verdict.cone, int(iterations), name, success, message
     )
 
 
@@ -176,15 +180,16 @@ def _directly(problem, tol):
     if not packed:
         return None
     numbers, places, n, rows = packed
-    out = np.empty(2 * rows + 3)
+    out = np.empty(2 * rows + 4)
     # large mu amplifies rounding: keep a distance that a recomputation cannot bridge
     tol = 0.9 * tol
     count = solve_direct(numbers, places, problem.dim, n, tol, DIRECT_SWEEPS, DIRECT_PATIENCE, out)
-    scaled, unit, cone = out[2 * rows :].tolist()
+    scaled, unit, cone, solved = out[2 * rows :].tolist()
     r = out[:rows]
-    if scaled <= tol and unit <= tol and cone <= CONE_TOL:
+    if solved and cone <= CONE_TOL:
+        worst = max(scaled, unit) if unit <= tol else scaled
         return ContactResult(
-            r, out[rows : 2 * rows], scaled, unit, cone, count, "auto: nsgs", True, "converged"
+            r, out[rows : 2 * rows], worst, scaled, unit, cone, count, "auto: nsgs", True, "converged"
         )
     return count, r
 
