@@ -32,7 +32,7 @@ def test_one_contact_is_solved_exactly(dim, rank):
         mu = rng.uniform(0, 2)
         problem = ContactProblem(W, b, mu, dim)
         if dim == 3:
-            *r, _, status = local3(W[None], 0, *b, mu, 0.0)
+            *r, _, status = local3(W.ravel(), np.uint64(0), *b, mu, 0.0)
         else:
             *r, status = local2(W[None], 0, *b, mu)
         assert status == 0
@@ -60,18 +60,18 @@ def test_a_warm_multiplier_changes_nothing():
     for _ in range(300):
         H = rng.normal(size=(4, 3))
         W, b = H.T @ H, rng.normal(size=3)
-        cold = local3(W[None], 0, *b, 0.4, 0.0)
+        cold = local3(W.ravel(), np.uint64(0), *b, 0.4, 0.0)
         for alpha in (1e-8, cold[3], 1e6):
             np.testing.assert_allclose(
-                local3(W[None], 0, *b, 0.4, alpha)[:3], cold[:3], rtol=1e-9, atol=1e-13
+                local3(W.ravel(), np.uint64(0), *b, 0.4, alpha)[:3], cold[:3], rtol=1e-9, atol=1e-13
             )
 
 
 def test_indefinite_blocks_are_reported():
     W = np.diag([-1.0, 1.0, 1.0])
-    assert local3(W[None], 0, -1.0, 0.1, 0.0, 0.3, 0.0)[4] == 1
+    assert local3(W.ravel(), np.uint64(0), -1.0, 0.1, 0.0, 0.3, 0.0)[4] == 1
     W = np.diag([1.0, -1.0, 1.0])
-    assert local3(W[None], 0, -1.0, 0.1, 0.0, 0.3, 0.0)[4] == 1
+    assert local3(W.ravel(), np.uint64(0), -1.0, 0.1, 0.0, 0.3, 0.0)[4] == 1
     assert local2(np.diag([1.0, -1.0])[None], 0, -1.0, 0.1, 0.3)[2] == 1
 
 
@@ -124,7 +124,7 @@ def test_one_sweep_is_the_obvious_loop():
         for i in range(problem.n_contacts):
             rows = slice(3 * i, 3 * i + 3)
             b = W[rows] @ expected + problem.q[rows] - W[rows, rows] @ expected[rows]
-            expected[rows] = local3(W[None, rows, rows], 0, *b, problem.mu[i], 0.0)[:3]
+            expected[rows] = local3(W[rows, rows].ravel(), np.uint64(0), *b, problem.mu[i], 0.0)[:3]
     r = np.zeros(problem.q.size)
     done, _ = sweep3(
         *problem.blocks, problem.q, problem.mu, problem.bilateral, problem.rho, r, np.zeros(9), 3, 0.0

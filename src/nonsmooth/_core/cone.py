@@ -19,6 +19,8 @@ scalar root. Three cases, in this order:
 
 import math
 
+import numpy as np
+
 from nonsmooth._core.jit import kernel
 
 
@@ -48,19 +50,28 @@ def project_cone2(x0, x1, mu):
 
 @kernel(error_model="numpy")
 def solve_block3(a, k, b0, b1, b2):
-    """``-A^-1 b`` for the 3x3 block ``a[k]`` (bilateral contact); zero where the block is singular."""
-    c00 = a[k, 1, 1] * a[k, 2, 2] - a[k, 1, 2] * a[k, 2, 1]
-    c01 = a[k, 1, 2] * a[k, 2, 0] - a[k, 1, 0] * a[k, 2, 2]
-    c02 = a[k, 1, 0] * a[k, 2, 1] - a[k, 1, 1] * a[k, 2, 0]
-    det = a[k, 0, 0] * c00 + a[k, 0, 1] * c01 + a[k, 0, 2] * c02
+    """``-A^-1 b`` for the 3x3 block that starts at ``a[k]`` (bilateral contact); zero where it is singular."""
+    a00 = a[k + np.uint64(0)]
+    a01 = a[k + np.uint64(1)]
+    a02 = a[k + np.uint64(2)]
+    a10 = a[k + np.uint64(3)]
+    a11 = a[k + np.uint64(4)]
+    a12 = a[k + np.uint64(5)]
+    a20 = a[k + np.uint64(6)]
+    a21 = a[k + np.uint64(7)]
+    a22 = a[k + np.uint64(8)]
+    c00 = a11 * a22 - a12 * a21
+    c01 = a12 * a20 - a10 * a22
+    c02 = a10 * a21 - a11 * a20
+    det = a00 * c00 + a01 * c01 + a02 * c02
     if det == 0.0:
         return 0.0, 0.0, 0.0
-    c10 = a[k, 0, 2] * a[k, 2, 1] - a[k, 0, 1] * a[k, 2, 2]
-    c11 = a[k, 0, 0] * a[k, 2, 2] - a[k, 0, 2] * a[k, 2, 0]
-    c12 = a[k, 0, 1] * a[k, 2, 0] - a[k, 0, 0] * a[k, 2, 1]
-    c20 = a[k, 0, 1] * a[k, 1, 2] - a[k, 0, 2] * a[k, 1, 1]
-    c21 = a[k, 0, 2] * a[k, 1, 0] - a[k, 0, 0] * a[k, 1, 2]
-    c22 = a[k, 0, 0] * a[k, 1, 1] - a[k, 0, 1] * a[k, 1, 0]
+    c10 = a02 * a21 - a01 * a22
+    c11 = a00 * a22 - a02 * a20
+    c12 = a01 * a20 - a00 * a21
+    c20 = a01 * a12 - a02 * a11
+    c21 = a02 * a10 - a00 * a12
+    c22 = a00 * a11 - a01 * a10
     inv = -1.0 / det
     return (
         inv * (c00 * b0 + c10 * b1 + c20 * b2),
@@ -69,9 +80,10 @@ def solve_block3(a, k, b0, b1, b2):
     )
 
 
-@kernel(error_model="numpy")
+# Inlined into the sweep: handing five numbers back through memory costs a tenth of a contact.
+@kernel(error_model="numpy", forceinline=True)
 def local3(a, k, b0, b1, b2, mu, alpha):
-    """Solve one 3-D contact ``u = a[k] r + b`` exactly.
+    """Solve one 3-D contact ``u = A r + b`` exactly; the nine numbers of A start at ``a[k]``, row by row.
 
     Returns ``(r0, r1, r2, alpha, status)``: `alpha` is the slip multiplier (a good start value for the next
     call); status 0 is solved, 1 says that the block is not positive definite enough for the exact cases
@@ -79,23 +91,31 @@ def local3(a, k, b0, b1, b2, mu, alpha):
     """
     if b0 >= 0.0:
         return 0.0, 0.0, 0.0, alpha, 0
-    a00 = a[k, 0, 0]
+    a00 = a[k]
     if not a00 > 0.0:
         return 0.0, 0.0, 0.0, alpha, 1
     inv = 1.0 / a00
     if mu == 0.0:
         return -b0 * inv, 0.0, 0.0, alpha, 0
-    g1 = a[k, 0, 1] * inv
-    g2 = a[k, 0, 2] * inv
-    s11 = a[k, 1, 1] - a[k, 1, 0] * g1
-    s12 = a[k, 1, 2] - a[k, 1, 0] * g2
-    s21 = a[k, 2, 1] - a[k, 2, 0] * g1
-    s22 = a[k, 2, 2] - a[k, 2, 0] * g2
+    a01 = a[k + np.uint64(1)]
+    a02 = a[k + np.uint64(2)]
+    a10 = a[k + np.uint64(3)]
+    a11 = a[k + np.uint64(4)]
+    a12 = a[k + np.uint64(5)]
+    a20 = a[k + np.uint64(6)]
+    a21 = a[k + np.uint64(7)]
+    a22 = a[k + np.uint64(8)]
+    g1 = a01 * inv
+    g2 = a02 * inv
+    s11 = a11 - a10 * g1
+    s12 = a12 - a10 * g2
+    s21 = a21 - a20 * g1
+    s22 = a22 - a20 * g2
     r_free = -b0 * inv
-    c1 = b1 + a[k, 1, 0] * r_free
-    c2 = b2 + a[k, 2, 0] * r_free
+    c1 = b1 + a10 * r_free
+    c2 = b2 + a20 * r_free
     size = abs(s11) + abs(s22)
-    tiny = 1e-14 * (a[k, 1, 1] + a[k, 2, 2])
+    tiny = 1e-14 * (a11 + a22)
     if s11 < -tiny or s22 < -tiny:
         return 0.0, 0.0, 0.0, alpha, 1
     # stick

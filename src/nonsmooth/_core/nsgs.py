@@ -23,6 +23,8 @@ def sweep3(indptr, indices, data, diagonal, q, mu, bilateral, rho, r, alpha, swe
     Returns ``(sweeps done, change of the last sweep)``.
     """
     n = mu.size
+    # flat, because strides of a block are known to the programmer but not to the compiler
+    flat = data.reshape(data.size)
     change = math.inf
     for sweep in range(sweeps):
         total = 0.0
@@ -40,19 +42,22 @@ def sweep3(indptr, indices, data, diagonal, q, mu, bilateral, rho, r, alpha, swe
                 if k == home:
                     continue
                 j = np.uint64(3 * indices[k])
+                w = np.uint64(9) * k
                 x0 = r[j]
                 x1 = r[j + ONE]
                 x2 = r[j + TWO]
-                b0 += data[k, 0, 0] * x0 + data[k, 0, 1] * x1 + data[k, 0, 2] * x2
-                b1 += data[k, 1, 0] * x0 + data[k, 1, 1] * x1 + data[k, 1, 2] * x2
-                b2 += data[k, 2, 0] * x0 + data[k, 2, 1] * x1 + data[k, 2, 2] * x2
+                b0 += flat[w] * x0 + flat[w + np.uint64(1)] * x1 + flat[w + np.uint64(2)] * x2
+                b1 += flat[w + np.uint64(3)] * x0 + flat[w + np.uint64(4)] * x1 + flat[w + np.uint64(5)] * x2
+                b2 += flat[w + np.uint64(6)] * x0 + flat[w + np.uint64(7)] * x1 + flat[w + np.uint64(8)] * x2
             r0 = r[row]
             r1 = r[row + ONE]
             r2 = r[row + TWO]
             if bilateral[c]:
-                n0, n1, n2 = solve_block3(data, home, b0, b1, b2)
+                n0, n1, n2 = solve_block3(flat, np.uint64(9) * home, b0, b1, b2)
             else:
-                n0, n1, n2, alpha[c], status = local3(data, home, b0, b1, b2, friction, alpha[c])
+                n0, n1, n2, alpha[c], status = local3(
+                    flat, np.uint64(9) * home, b0, b1, b2, friction, alpha[c]
+                )
                 if status != 0:
                     # no exact solution: one projection step of the natural map
                     u0 = b0 + data[home, 0, 0] * r0 + data[home, 0, 1] * r1 + data[home, 0, 2] * r2
