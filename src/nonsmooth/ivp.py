@@ -9,8 +9,10 @@ event (`nonsmooth.events`).
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from scipy.optimize import OptimizeResult
 from scipy.sparse import issparse
 
 from nonsmooth._core.jit import is_dispatcher
-from nonsmooth.errors import InputError, NonFiniteError, NonsmoothError, RangeError, ShapeError
+from nonsmooth.errors import InputError, NonFiniteError, RangeError, ShapeError
 from nonsmooth.events.binding import Bound, checked_value
 from nonsmooth.events.driver import SwitchedRun
 from nonsmooth.events.options import SwitchOptions
@@ -111,8 +113,9 @@ def solve_ivp(
         for k, switch in enumerate(switches):
             if not isinstance(switch, Switch):
                 raise InputError(f"`switches[{k}]` is {switch!r}; a Switch is wanted.")
-    own = {name: options.pop(name) for name in _OWN_OPTIONS & set(options)}
-    complex_state = np.iscomplexobj(y0)
+    own = {name: options.pop(name) for name in _OWN_OPTIONS & options.keys()}
+    y0 = np.asarray(y0)
+    complex_state = y0.dtype.kind == "c"
     is_class = inspect.isclass(method) and issubclass(method, OdeSolver)
     if not is_class and method not in METHODS and method not in _SCIPY_ONLY:
         raise ValueError(f"`method` must be one of {[*METHODS, *_SCIPY_ONLY]} or OdeSolver class.")
@@ -157,12 +160,12 @@ def _compiled_right_hand_side(fun, y0, args, compile):
 def _switched(fun, t_span, y0, method, t_eval, dense_output, events, args, switches, compile, own, options):
     """A run with switches: check, run in slices, assemble."""
     t_0, t_1 = (float(t) for t in t_span)
-    if np.isnan(t_0) or np.isnan(t_1) or np.isinf(t_0):
+    if math.isnan(t_1) or not math.isfinite(t_0):
         raise NonFiniteError(f"`t_span` is ({t_0}, {t_1}); a finite start and a number as end are wanted.")
     y0 = np.array(y0, dtype=float)
     if y0.ndim != 1:
         raise ShapeError(f"`y0` has shape {y0.shape}; one dimension is wanted.")
-    if not np.all(np.isfinite(y0)):
+    if not np.isfinite(y0).all():
         raise NonFiniteError("All components of the initial state `y0` must be finite.")
     if t_1 < t_0 and any(switch.kind == "unilateral" or switch.reset is not None for switch in switches):
         raise InputError("backward in time: unilateral switches and resets cannot be inverted.")
@@ -173,7 +176,7 @@ def _switched(fun, t_span, y0, method, t_eval, dense_output, events, args, switc
     if first_step is not None and not 0 < first_step <= abs(t_1 - t_0):
         raise RangeError(f"`first_step` is {first_step}; it must be positive and within `t_span`.")
     jac = options.pop("jac", None)
-    if issparse(jac) or options.pop("jac_sparsity", None) is not None:
+    if (jac is not None and issparse(jac)) or options.pop("jac_sparsity", None) is not None:
         raise InputError("sparse Jacobians are not available together with switches.")
     if options:
         raise InputError(f"unknown option {sorted(options)[0]!r} for a run with switches.")
@@ -204,16 +207,9 @@ def _switched(fun, t_span, y0, method, t_eval, dense_output, events, args, switc
                 if seen is not None:
                     rows, Q = seen.look(rows, Q, slices, run)
                 slices.append((rows, Q))
-        except (NonsmoothError, KeyboardInterrupt) as exc:
-            if getattr(run, "pending", None) is not None:
-                slices.append(run.pending)
-            exc.partial = _assemble(run, slices, t_0, y0, t_eval, dense_output, seen)
-            raise
-        except Exception as exc:
-            if getattr(run, "pending", None) is not None:
-                slices.append(run.pending)
-            # type: ignore[attr-defined]
-            exc.partial = _assemble(run, slices, t_0, y0, t_eval, dense_output, seen)
+        except BaseException as exc:
+            slices.extend(run.unseen())
+            exc.partial = _assemble(run, slices, t_0, y0, t_eval, dense_output, seen)  # type: ignore[attr-defined]
             raise
     return _assemble(run, slices, t_0, y0, t_eval, dense_output, seen)
 
@@ -235,13 +231,18 @@ def _checked_t_eval(t_eval, t_0, t_1):
 def _assemble(run, slices, t_0, y0, t_eval, dense_output, seen) -> IvpResult:
     """The result from the slices of a run."""
     n, m = run.bound.n, run.bound.m
-    first = np.concatenate([[t_0, 1.0], y0, _first_modes(run, slices, m)])[None]
-    rows = np.concatenate([first, *(rows for rows, _ in slices)]) if slices else first
-    Q = np.concatenate([Q for _, Q in slices]) if slices else np.zeros((0, 3 + run.method.n_dense, n))
-    t, flag, y, modes = rows[:, 0], rows[:, 1], rows[:, 2 : 2 + n], rows[:, 2 + n :].astype(np.int8)
-    ends = np.flatnonzero(flag[1:] == 0.0)  # row k+1 ends a piece that begins at row k
+    rows = np.empty((1 + sum(len(rows) for rows, _ in slices), 2 + n + m))
+    rows[0, 0], rows[0, 1], rows[0, 2 : 2 + n] = t_0, 1.0, y0
+    at = 1
+    for part, _ in slices:
+        rows[at : at + len(part)] = part
+        at += len(part)
+    rows[0, 2 + n :] = rows[1, 2 + n :] if at > 1 else run.bound.p[:m]
+    t, y, modes = rows[:, 0], rows[:, 2 : 2 + n], rows[:, 2 + n :].astype(np.int8)
     sol: Any = None
     if dense_output or t_eval is not None:
+        ends = np.flatnonzero(rows[1:, 1] == 0.0)  # row k+1 ends a piece that begins at row k
+        Q = np.concatenate([Q for _, Q in slices]) if slices else np.zeros((0, 3 + run.method.n_dense, n))
         sol = PiecewiseSolution(t[ends], t[ends + 1], y[ends], Q[ends], t[-1], y[-1])
     if t_eval is not None:
         forward = t[-1] >= t[0]
@@ -255,7 +256,7 @@ def _assemble(run, slices, t_0, y0, t_eval, dense_output, seen) -> IvpResult:
     else:
         t_out, y_out, modes_out = t.copy(), y.T.copy(), modes.T.copy()
     status = run.status if run.status is not None else -1
-    run.events.sort(key=lambda event: event.t if run.t_bound >= run.t_0 else -event.t)
+    run.events.sort(key=attrgetter("t"), reverse=run.t_bound < run.t_0)
     return IvpResult(
         t=t_out,
         y=y_out,
@@ -270,9 +271,3 @@ def _assemble(run, slices, t_0, y0, t_eval, dense_output, seen) -> IvpResult:
         error=run.error,
         **run.counters(),
     )
-
-
-def _first_modes(run, slices, m):
-    if slices and slices[0][0].size:
-        return slices[0][0][0, 2 + run.bound.n :]
-    return run.bound.p[:m]

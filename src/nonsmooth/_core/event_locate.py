@@ -32,16 +32,15 @@ from .event_records import (
     finite_values,
     touch_tolerance,
 )
-from .jit import kernel, noinline
+from .jit import kernel
 from .rk import ERR_1, K_0, Q_0, Y_NEW
 from .roots import FOUND, JUMP, rate_along, root_on_dense, root_on_step, side
 from .scan import BRACKET, NODES, NOTHING, SOURCE_DENSE, N, first_suspicion, hermite_value
 
 
-@kernel
+@kernel(inline="always", references=False)
 def sample(method, g, t, y, h, rows, p, work, sw):
     """Values of all switching functions that detection needs for the step; index of a bad one, or -1."""
-    noinline()
     G = sw.G
     m = G.shape[1]
     F = work.F
@@ -84,14 +83,13 @@ def sample(method, g, t, y, h, rows, p, work, sw):
     return -1
 
 
-@kernel
+@kernel(inline="always", references=False)
 def earliest(g, t, y, h, rows, p, mode_at, work, sw):
     """The first suspicion of all switches. Returns 4 switch + kind, or 0 for nothing; its place stands in
     ``sw.info``.
 
     info: 0 left end of the bracket, 1 right end, 2 value there, 3 estimate of the zero (all in theta).
     """
-    noinline()
     G = sw.G
     Q = work.F[Q_0:]
     m = G.shape[1]
@@ -150,10 +148,9 @@ def earliest(g, t, y, h, rows, p, mode_at, work, sw):
     return 0 if best < 0 else 4 * best + best_kind
 
 
-@kernel
+@kernel(inline="always", references=False)
 def estimate(g, i, source, t, y, h, Q, rows, p, mode, ends, found, buffer, out):
     """Zero of the interpolant inside a bracket, in theta."""
-    noinline()
     a, b = found[0], found[1]
     if source == SOURCE_DENSE:
         value_a = mode * 1e-300
@@ -181,7 +178,7 @@ def estimate(g, i, source, t, y, h, Q, rows, p, mode, ends, found, buffer, out):
     return b
 
 
-@kernel
+@kernel(inline="always", references=False)
 def choose_concurrent(first, h, p, mode_at, sw):
     """Region of concurrency (Compere 2001, sec. 5.2.3): the last bilateral event within eps_c of the first
     one.
@@ -206,7 +203,7 @@ def choose_concurrent(first, h, p, mode_at, sw):
     return chosen
 
 
-@kernel
+@kernel(inline="always", references=False)
 def find_event(
     method,
     try_step,
@@ -232,7 +229,6 @@ def find_event(
     Returns FOUND or JUMP with the step to the event in ``work`` and its size in ``info[4]``; NO_CONVERGENCE
     where there is no zero (case III); BAD_VALUE, STEP_FAILED. The switch concerned stands in ``info[23]``.
     """
-    noinline()
     G = sw.G
     m = G.shape[1]
     result = sw.info[16:20]

@@ -16,8 +16,6 @@ Nothing here knows what a switch means; everything the caller has to decide come
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
 from .callbacks import RESET
@@ -57,12 +55,12 @@ from .event_records import (
     O_MAX_EVENTS,
     O_RESTART,
     O_ZENO_TOL,
-    OUTPUT_T,
     PEAK,
     RATE_BEFORE,
     RESTING,
+    SCALE,
+    SPECIAL,
     STOPPED,
-    SWITCHES_T,
     T_LAST,
     TRIGGERED,
     UNILATERAL,
@@ -74,18 +72,18 @@ from .event_records import (
     touch_tolerance,
 )
 from .event_settle import comes_to_rest, settle
-from .implicit_rk import JAC_FT
-from .jit import address_of, f8_1, first_class, float64, function_at, function_type, int64, kernel, noinline
-from .rk import CONTROL_T, H_NEXT, H_TAKEN, K_0, METHOD_T, OK, Q_0, RHS_FT, WORK_T, Y_NEW
+from .jit import kernel, noinline
+from .pointers import pointer_at
+from .rk import H_NEXT, H_TAKEN, K_0, OK, Q_0, Y_NEW
 from .roots import BAD_VALUE, FOUND, JUMP, STEP_FAILED, rate_along, side
 from .runs import as_dense, as_jac, as_rhs, as_step, as_try
 from .scan import NODES, NOTHING, SUSPECT, N
-from .single_step import STEP, TRY_FT, accept, start
+from .single_step import accept, start
 
-as_reset = function_at(RESET)
+as_reset = pointer_at(RESET)
 
 
-@kernel
+@kernel(inline="always", references=False)
 def accumulating(sw, i, t):
     """Whether the events of switch i accumulate: geometric intervals whose remaining sum is below the
     tolerance.
@@ -110,121 +108,52 @@ def accumulating(sw, i, t):
     return rest <= max(sw.options[O_ZENO_TOL], floor)
 
 
-@kernel
+@kernel(references=False)
 def rate_now(entry, i, t, y, slope, p, scale, buffer, out):
     """`rate_along` for Python."""
     return rate_along(as_rhs(entry[6]), i, t, y, slope, p, scale, buffer, out)
 
 
-@kernel
-def event_start(entry, method, t, y, t_bound, p, mode_at, work, control, sw, first_step):
-    """Slope, switching functions and step size at the start of a piece; index of a bad switching function or
-    -1.
+@kernel(references=False)
+def event_start(entry, method, t, y, t_bound, p, mode_at, work, control, sw, first_step, modes):
+    """Slope, switching functions and step size at the start of a piece.
+
+    With ``modes=1`` the modes are those of the signs of g. Returns -1; the index of a switching function that is
+    not finite; or SPECIAL if one is zero or a unilateral one negative, which the caller has to look at.
     """
     noinline()
     f, g = as_rhs(entry[4]), as_rhs(entry[6])
+    G = sw.G
+    special = False
+    if modes == 1:
+        g(t, y, p, G[G_START])
+        for i in range(G.shape[1]):
+            value = G[G_START, i]
+            if not np.isfinite(value):
+                return i
+            scale = max(abs(value), 1.0)
+            sw.reals[i, SCALE] = scale
+            unilateral = sw.ints[i, KIND] == UNILATERAL
+            if abs(value) <= 8.0 * EPS * scale or (unilateral and value < 0.0):
+                special = True
+            p[mode_at + i] = 1.0 if unilateral or value >= 0.0 else -1.0
     start(method, f, t, y, t_bound, p, work, control, first_step)
-    g(t, y, p, sw.G[G_START])
-    return finite_values(sw.G[G_START])
+    g(t, y, p, G[G_START])
+    bad = finite_values(G[G_START])
+    if bad >= 0:
+        return bad
+    return SPECIAL if special else -1
 
 
-# The large pieces as first-class values: compiled once, and not again inside `event_run`.
-STEP_FT = function_type(STEP)
-RESET_FT = function_type(RESET)
-SAMPLE = int64(METHOD_T, RHS_FT, float64, f8_1, float64, int64, f8_1, WORK_T, SWITCHES_T)
-EARLIEST = int64(RHS_FT, float64, f8_1, float64, int64, f8_1, int64, WORK_T, SWITCHES_T)
-FIND = int64(
-    METHOD_T,
-    TRY_FT,
-    STEP_FT,
-    RHS_FT,
-    JAC_FT,
-    RHS_FT,
-    float64,
-    f8_1,
-    float64,
-    f8_1,
-    int64,
-    WORK_T,
-    CONTROL_T,
-    SWITCHES_T,
-    int64,
-    float64,
-    int64,
-    float64,
-)
-SETTLE = int64(
-    RHS_FT,
-    RHS_FT,
-    RESET_FT,
-    float64,
-    f8_1,
-    f8_1,
-    int64,
-    WORK_T,
-    SWITCHES_T,
-    OUTPUT_T,
-    int64,
-    int64,
-    float64,
-    float64,
-)
-REST = int64(RHS_FT, RHS_FT, int64, float64, f8_1, f8_1, WORK_T, SWITCHES_T, float64)
-
-
-def _sample(method, g, t, y, h, rows, p, work, sw):
-    return sample(method, g, t, y, h, rows, p, work, sw)
-
-
-def _earliest(g, t, y, h, rows, p, mode_at, work, sw):
-    return earliest(g, t, y, h, rows, p, mode_at, work, sw)
-
-
-def _find(
-    method, try_step, solid, f, jac, g, t, y, h, p, mode_at, work, control, sw, first, hi, verified, guess
-):
-    return find_event(
-        method, try_step, solid, f, jac, g, t, y, h, p, mode_at, work, control, sw, first, hi, verified, guess
-    )
-
-
-def _settle(f, g, reset, t, y, p, mode_at, work, sw, out, i, status, iterations, scale):
-    return settle(f, g, reset, t, y, p, mode_at, work, sw, out, i, status, iterations, scale)
-
-
-def _rest(f, g, j, t, y, p, work, sw, scale):
-    return comes_to_rest(f, g, j, t, y, p, work, sw, scale)
-
-
-@cache
-def pieces():
-    """Addresses of the large pieces, in the order `event_run` takes them at the end of `entry`."""
-    made = ((_sample, SAMPLE), (_earliest, EARLIEST), (_find, FIND), (_settle, SETTLE), (_rest, REST))
-    _kept.extend(first_class(function, signature, cache=True) for function, signature in made)
-    return tuple(address_of(function) for function in _kept)
-
-
-_kept: list = []
-as_sample, as_earliest, as_find = function_at(SAMPLE), function_at(EARLIEST), function_at(FIND)
-as_settle, as_rest = function_at(SETTLE), function_at(REST)
-
-
-@kernel
+@kernel(references=False)
 def event_run(entry, method, t, y, t_bound, p, mode_at, work, control, sw, out, max_steps):
     """Steps and events from (t, y) until `t_bound`, a decision of the caller, a failure, or full output.
 
-    `entry` holds the addresses of try_step, adapt, solid, dense, f, jac, g, reset and of `pieces`. Returns
+    `entry` holds the addresses of try_step, adapt, solid, dense, f, jac, g, reset. Returns
     (t, status). `y`, the modes in `p` and the records are updated in place.
     """
     try_step, adapt, solid, dense = as_try(entry[0]), as_step(entry[1]), as_step(entry[2]), as_dense(entry[3])
     f, jac, g, reset = as_rhs(entry[4]), as_jac(entry[5]), as_rhs(entry[6]), as_reset(entry[7])
-    take_samples, look, find, act = (
-        as_sample(entry[8]),
-        as_earliest(entry[9]),
-        as_find(entry[10]),
-        as_settle(entry[11]),
-    )
-    rests = as_rest(entry[12])
     F = work.F
     G = sw.G
     m = G.shape[1]
@@ -256,12 +185,12 @@ def event_run(entry, method, t, y, t_bound, p, mode_at, work, control, sw, out, 
             g(t_end, F[Y_NEW], p, G[G_END])
             bad = finite_values(G[G_END])
             if bad < 0 and m > 0:
-                bad = take_samples(method, g, t, y, h, rows, p, work, sw)
+                bad = sample(method, g, t, y, h, rows, p, work, sw)
             if bad >= 0:
                 sw.info[6] = bad
                 sw.info[7] = t_end
                 return t, BAD_G
-            seen = look(g, t, y, h, rows, p, mode_at, work, sw)
+            seen = earliest(g, t, y, h, rows, p, mode_at, work, sw)
             i, kind = seen // 4, seen % 4
             if kind == NOTHING:
                 break
@@ -296,7 +225,7 @@ def event_run(entry, method, t, y, t_bound, p, mode_at, work, control, sw, out, 
                 sw.info[3] = G[G_EST, first]
             verified = 1 if sw.info[1] == 1.0 else 0
             hi = sw.info[1] * h
-            status = find(
+            status = find_event(
                 method,
                 try_step,
                 solid,
@@ -347,7 +276,7 @@ def event_run(entry, method, t, y, t_bound, p, mode_at, work, control, sw, out, 
                     if NODES[k] * abs(h) <= abs(x):
                         sw.reals[j, PEAK] = max(sw.reals[j, PEAK], abs(G[G_NODES + k, j]))
             g(t, y, p, G[G_OUT])
-            code = act(f, g, reset, t, y, p, mode_at, work, sw, out, i, status, iterations, abs(h))
+            code = settle(f, g, reset, t, y, p, mode_at, work, sw, out, i, status, iterations, abs(h))
             if code != 0:
                 return t, code
             stop = sw.info[7]
@@ -383,7 +312,7 @@ def event_run(entry, method, t, y, t_bound, p, mode_at, work, control, sw, out, 
                         continue
                     if accumulating(sw, j, t):
                         return t, ZENO
-                    if rests(f, g, j, t, y, p, work, sw, abs(h)) == 1:
+                    if comes_to_rest(f, g, j, t, y, p, work, sw, abs(h)) == 1:
                         return t, RESTING
                 elif sw.options[O_CHATTER] > 0.0:
                     after = rate_along(g, j, t, y, F[K_0], p, h, sw.state[0], G[G_TMP])

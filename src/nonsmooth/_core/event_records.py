@@ -24,6 +24,9 @@ DONE, FULL, STOPPED, ZENO, CHATTER, CYCLE, BAD_G, NOT_REPEATABLE, LOST_STEP, RES
     17,
 )
 
+# The start of a run needs a decision.
+SPECIAL = -2
+
 # A switch that was held and let go is looked at again when |g| has become larger than CLEAR (drift while it
 # was held).
 WAITING = 2
@@ -70,7 +73,7 @@ class Output(NamedTuple):
     used: np.ndarray
 
 
-@kernel
+@kernel(references=False)
 def finite_values(values):
     for k in range(values.size):
         if not np.isfinite(values[k]):
@@ -78,7 +81,7 @@ def finite_values(values):
     return -1
 
 
-@kernel
+@kernel(references=False)
 def put_row(out, t, flag, y, p, mode_at, m, Q, rows):
     """Store an accepted state (and the dense output of the step that led to it)."""
     k = out.used[0]
@@ -96,7 +99,7 @@ def put_row(out, t, flag, y, p, mode_at, m, Q, rows):
     out.used[0] = k + 1
 
 
-@kernel
+@kernel(references=False)
 def put_event(out, sw, t, i, kind, direction, iterations, rate, left, right):
     """Store an event."""
     k = out.used[1]
@@ -113,7 +116,7 @@ def put_event(out, sw, t, i, kind, direction, iterations, rate, left, right):
         sw.counts[C_EVENTS] += 1
 
 
-@kernel
+@kernel(references=False)
 def touch_tolerance(sw, i):
     """Below this |g_i| counts as zero where it does not cross."""
     return max(sw.reals[i, TOL], 64.0 * EPS * sw.reals[i, SCALE])

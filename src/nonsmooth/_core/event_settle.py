@@ -31,12 +31,12 @@ from .event_records import (
     finite_values,
     put_event,
 )
-from .jit import kernel, noinline
+from .jit import kernel
 from .rk import K_0, NFEV
 from .roots import JUMP, rate_along, side
 
 
-@kernel
+@kernel(inline="always", references=False)
 def out_of_bounds(g, j, t, y, slope, p, value, turn, sw, scale):
     """Whether unilateral switch j must act at this instant: beyond its boundary, or on it and moving out."""
     limit = sw.reals[j, TOL] + 16.0 * EPS * sw.reals[j, SCALE]
@@ -54,14 +54,13 @@ def out_of_bounds(g, j, t, y, slope, p, value, turn, sw, scale):
     return True
 
 
-@kernel
+@kernel(inline="always", references=False)
 def settle(f, g, reset, t, y, p, mode_at, work, sw, out, i, status, iterations, scale):
     """Modes and resets at an instant until nothing changes. Order: the located switch, then by index.
 
     Returns 0, CYCLE (cap reached), BAD_G or NOT_REPEATABLE; ``info[6]`` is the switch concerned, ``info[7]``
     = 1 if a terminal switch has had its last event.
     """
-    noinline()
     G = sw.G
     m = G.shape[1]
     n = y.size
@@ -151,7 +150,7 @@ def settle(f, g, reset, t, y, p, mode_at, work, sw, out, i, status, iterations, 
     return 0
 
 
-@kernel
+@kernel(inline="always", references=False)
 def comes_to_rest(f, g, j, t, y, p, work, sw, scale):
     """Whether unilateral switch j stays closed after its reset: no rate left, and the flow presses it down."""
     slope = work.F[K_0]

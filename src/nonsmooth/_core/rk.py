@@ -24,11 +24,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import complex128, f8_1, f8_2, float64, function_type, i8_1, int64, kernel, noinline, types, void
+from .jit import complex128, f8_1, f8_2, float64, i8_1, int64, kernel, noinline, types, void
+from .pointers import pointer_type
 
 #: Signature of every right-hand side: ``f(t, y, p, out)``, p a flat parameter array.
 RHS = void(float64, f8_1, f8_1, f8_1)
-RHS_FT = function_type(RHS)
+RHS_FT = pointer_type(RHS)
 
 EXPLICIT, SDIRK, RADAU = 0, 1, 2
 
@@ -106,10 +107,9 @@ CONTROL_T = types.NamedTuple([f8_2] + [float64] * 5 + [int64] * 2, Control)
 WORK_T = types.NamedTuple([f8_2, f8_2, types.Array(complex128, 2, "C"), i8_1, i8_1, f8_1], Work)
 
 
-@kernel
+@kernel(inline="always", references=False)
 def explicit_step(method, f, t, y, h, p, work):
     """Stages, end state, slope at the end and the error vectors; ``F[K_0]`` must hold ``f(t, y)``."""
-    noinline()
     n = y.size
     s = method.stages
     F, T = work.F, method.table
@@ -140,10 +140,9 @@ def explicit_step(method, f, t, y, h, p, work):
     return OK
 
 
-@kernel
+@kernel(inline="always", references=False)
 def extra_stages(method, f, t, y, h, p, work):
     """Evaluate the stages that only dense output needs."""
-    noinline()
     s = method.stages
     F, T = work.F, method.table
     for i in range(s + 1, s + 1 + method.extra):
@@ -156,10 +155,9 @@ def extra_stages(method, f, t, y, h, p, work):
     work.ints[NFEV] += method.extra
 
 
-@kernel
+@kernel(inline="always", references=False)
 def interpolant(method, y, h, work):
     """Coefficients Q of (1) from values and slopes at both ends and the rows D."""
-    noinline()
     s = method.stages
     F, T = work.F, method.table
     for k in range(y.size):
@@ -177,7 +175,7 @@ def interpolant(method, y, h, work):
             F[Q_0 + 3 + j, k] = h * acc
 
 
-@kernel
+@kernel(references=False)
 def dense_eval(y, Q, rows, theta, out):
     """Evaluate (1) with the first `rows` rows of `Q` at `theta` into `out`."""
     one = 1.0 - theta
@@ -188,7 +186,7 @@ def dense_eval(y, Q, rows, theta, out):
         out[k] = y[k] + acc
 
 
-@kernel
+@kernel(references=False)
 def dense_slope(Q, rows, theta, h, out):
     """Derivative of (1) with respect to time at `theta` into `out`."""
     one = 1.0 - theta
@@ -206,7 +204,7 @@ def dense_slope(Q, rows, theta, h, out):
         out[k] = slope / h
 
 
-@kernel
+@kernel(references=False)
 def quotient(x, scale):
     """x/scale with 0/0 = 0 and x/0 = inf: a component without tolerance may only stay exact."""
     if scale > 0.0:
@@ -214,7 +212,7 @@ def quotient(x, scale):
     return 0.0 if x == 0.0 else np.inf
 
 
-@kernel
+@kernel(references=False)
 def scaled_norm(x, y, y_new, control):
     """Norm of an error `x` measured by the tolerances: accepted where it is below 1."""
     noinline()
@@ -237,7 +235,7 @@ def scaled_norm(x, y, y_new, control):
     return np.sqrt(acc / n)
 
 
-@kernel
+@kernel(inline="always", references=False)
 def explicit_error(method, y, work, control):
     """Error norm of the step just taken; two estimators are combined as in DOP853 (Hairer et al. 1993,
     II.5).
@@ -252,7 +250,7 @@ def explicit_error(method, y, work, control):
     return e5 * e5 / np.sqrt(e5 * e5 + 0.01 * e3 * e3)
 
 
-@kernel
+@kernel(references=False)
 def step_factor(error, control, rejected):
     """Factor on the step size after a step with scaled error norm `error`."""
     if error == 0.0:
@@ -268,7 +266,7 @@ def step_factor(error, control, rejected):
     return factor
 
 
-@kernel
+@kernel(references=False)
 def initial_step(method, f, t, y, t_bound, p, work, control):
     """Starting step size (Hairer, Norsett & Wanner 1993, II.4); ``F[K_0]`` must hold ``f(t, y)``."""
     noinline()

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from .implicit_rk import JAC
-from .jit import function_at, kernel
+from .jit import kernel
+from .pointers import pointer_at
 from .rk import H_TAKEN, OK, Q_0, RHS, Y_NEW
 from .single_step import DENSE, STEP, TRY, accept
 
-as_try, as_step, as_dense = function_at(TRY), function_at(STEP), function_at(DENSE)
-as_rhs, as_jac = function_at(RHS), function_at(JAC)
+as_try, as_step, as_dense = pointer_at(TRY), pointer_at(STEP), pointer_at(DENSE)
+as_rhs, as_jac = pointer_at(RHS), pointer_at(JAC)
 
 #: The output arrays are full; call again to continue.
 FULL = 9
 
 
-@kernel
+@kernel(references=False)
 def run(method, try_step, adapt, dense, f, jac, t, y, t_bound, p, work, control, t_out, y_out, q_out):
     """Steps from (t, y) until `t_bound`, a failure, or until the output is full.
 
@@ -49,7 +50,7 @@ def run(method, try_step, adapt, dense, f, jac, t, y, t_bound, p, work, control,
     return count, t, OK
 
 
-@kernel
+@kernel(references=False)
 def advance(entry, method, t_old, t, y, t_bound, p, work, control):
     """One step; the one before it, from `t_old`, is accepted first (so that its dense output can be had
     until then).
@@ -64,7 +65,7 @@ def advance(entry, method, t_old, t, y, t_bound, p, work, control):
     return work.reals[H_TAKEN], status
 
 
-@kernel
+@kernel(references=False)
 def late_dense(entry, method, t, y, h, p, work):
     """Dense output of the step just taken from (t, y)."""
     dense = as_dense(entry[2])

@@ -20,7 +20,8 @@ from .implicit_rk import (
     sdirk_step,
     update_jacobian,
 )
-from .jit import f8_1, first_class, float64, function_type, int64, kernel, noinline
+from .jit import f8_1, float64, int64, kernel, noinline
+from .pointers import library_function, pointer_type
 from .rk import (
     CONTROL_T,
     ERR,
@@ -67,13 +68,13 @@ from .rk import (
 )
 
 
-@kernel
+@kernel(references=False)
 def spacing(t):
     """Distance from |t| to the next larger number."""
     return abs(np.nextafter(abs(t), np.inf) - abs(t))
 
 
-@kernel
+@kernel(references=False)
 def newton_tolerance(control):
     """Where the Newton iterations of the implicit methods stop, in units of the tolerance."""
     rtol = control.tol[0, 0] if control.tol.size else 1e-3
@@ -104,7 +105,7 @@ def _radau(method, f, jac, t, y, h, p, work, control):
 
 
 TRY = int64(METHOD_T, RHS_FT, JAC_FT, float64, f8_1, float64, f8_1, WORK_T, CONTROL_T)
-TRY_FT = function_type(TRY)
+TRY_FT = pointer_type(TRY)
 #: Signature of `adaptive_step` (the float is t_bound) and of `solid_step` (the float is h).
 STEP = int64(METHOD_T, TRY_FT, RHS_FT, JAC_FT, float64, f8_1, float64, f8_1, WORK_T, CONTROL_T)
 DENSE = int64(METHOD_T, RHS_FT, float64, f8_1, float64, f8_1, WORK_T)
@@ -113,25 +114,25 @@ DENSE = int64(METHOD_T, RHS_FT, float64, f8_1, float64, f8_1, WORK_T)
 @cache
 def try_function(kind):
     """First-class `TRY` function of a kind of method (EXPLICIT, SDIRK, RADAU)."""
-    return first_class({EXPLICIT: _explicit, SDIRK: _sdirk, RADAU: _radau}[kind], TRY, cache=True)
+    return library_function({EXPLICIT: _explicit, SDIRK: _sdirk, RADAU: _radau}[kind], TRY)
 
 
 @cache
 def adapt_function():
     """`adaptive_step` as a first-class value of signature STEP."""
-    return first_class(_adapt, STEP, cache=True)
+    return library_function(_adapt, STEP)
 
 
 @cache
 def solid_function():
     """`solid_step` as a first-class value of signature STEP."""
-    return first_class(_solid, STEP, cache=True)
+    return library_function(_solid, STEP)
 
 
 @cache
 def dense_function():
     """`dense` as a first-class value of signature DENSE."""
-    return first_class(_dense, DENSE, cache=True)
+    return library_function(_dense, DENSE)
 
 
 def _adapt(method, try_step, f, jac, t, y, t_bound, p, work, control):
@@ -146,12 +147,11 @@ def _dense(method, f, t, y, h, p, work):
     return dense(method, f, t, y, h, p, work)
 
 
-@kernel
+@kernel(inline="always", references=False)
 def solid_step(method, try_step, f, jac, t, y, h, p, work, control):
     """A step of prescribed size with its end slope; renews the Jacobian once if Newton fails (event
     location).
     """
-    noinline()
     status = try_step(method, f, jac, t, y, h, p, work, control)
     if status == NEWTON_FAILED and work.ints[JAC_CURRENT] == 0:
         update_jacobian(f, jac, t, y, p, work, control)
@@ -161,7 +161,7 @@ def solid_step(method, try_step, f, jac, t, y, h, p, work, control):
     return status
 
 
-@kernel
+@kernel(inline="always", references=False)
 def end_slope(method, f, t, h, p, work):
     """Make sure that ``F[K_0 + stages]`` is the slope at the end of the step."""
     if method.kind == RADAU:
@@ -169,7 +169,7 @@ def end_slope(method, f, t, h, p, work):
         work.ints[NFEV] += 1
 
 
-@kernel
+@kernel(inline="always", references=False)
 def error_norm(method, y, work, control):
     """Scaled error of the step just taken: accepted below 1."""
     if method.kind == EXPLICIT:
@@ -177,10 +177,9 @@ def error_norm(method, y, work, control):
     return scaled_norm(work.F[ERR_1], y, work.F[Y_NEW], control)
 
 
-@kernel
+@kernel(inline="always", references=False)
 def dense(method, f, t, y, h, p, work):
     """Coefficients of the dense output of the step just taken into ``F[Q_0:]``; their number is returned."""
-    noinline()
     if method.kind == RADAU:
         radau_dense(work)
         return 3
@@ -190,7 +189,7 @@ def dense(method, f, t, y, h, p, work):
     return 3 + method.n_dense
 
 
-@kernel
+@kernel(references=False)
 def start(method, f, t, y, t_bound, p, work, control, first_step):
     """Slope at the start and first step size; forgets what belongs to an earlier piece of the solution."""
     noinline()
@@ -207,7 +206,7 @@ def start(method, f, t, y, t_bound, p, work, control, first_step):
         work.reals[H_NEXT] = initial_step(method, f, t, y, t_bound, p, work, control)
 
 
-@kernel
+@kernel(references=False)
 def accept(method, t, y, h, work):
     """Move on: (t, y) becomes the end of the step. Returns the new time; `y` and ``F[K_0]`` are overwritten."""
     noinline()
@@ -230,7 +229,7 @@ def accept(method, t, y, h, work):
     work.ints[NSTEPS] += 1
 
 
-@kernel
+@kernel(references=False)
 def all_finite(x):
     for k in range(x.size):
         if not np.isfinite(x[k]):
@@ -238,7 +237,7 @@ def all_finite(x):
     return True
 
 
-@kernel
+@kernel(inline="always", references=False)
 def adaptive_step(method, try_step, f, jac, t, y, t_bound, p, work, control):
     """One accepted step towards `t_bound`: size in ``work.reals[H_TAKEN]``, the next proposal in
     ``reals[H_NEXT]``.
@@ -247,7 +246,6 @@ def adaptive_step(method, try_step, f, jac, t, y, t_bound, p, work, control):
     right-hand side is not finite however small the step) or STEP_TOO_SMALL. The caller then calls `accept`,
     or repeats from (t, y).
     """
-    noinline()
     direction = 1.0 if t_bound >= t else -1.0
     ints, reals = work.ints, work.reals
     min_step = 10.0 * spacing(t)
@@ -318,7 +316,7 @@ def adaptive_step(method, try_step, f, jac, t, y, t_bound, p, work, control):
     return OK
 
 
-@kernel
+@kernel(references=False)
 def implicit_factor(method, h_abs, error, work, control, rejected):
     """Step factor of the implicit methods: predictive (Gustafsson), and smaller when Newton worked hard."""
     if not np.isfinite(error):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from nonsmooth._core.callbacks import (
     python_jac,
     python_reset,
 )
+from nonsmooth._core.event_records import DIRECTION, HAS_RESET, KIND, TERMINAL, TOL
 from nonsmooth._core.jit import (
     JIT_ENABLED,
     first_class,
@@ -59,6 +60,90 @@ def checked_value(value: Any, n: int, name: str) -> np.ndarray:
     return array.astype(float).reshape(n)
 
 
+class Plan(NamedTuple):
+    """What a run needs to know of its functions, the same for every run with them."""
+
+    m: int
+    with_mode: bool
+    owner: list[tuple[int, int]]
+    names: list[str]
+    g_calls: list
+    reset_calls: list
+    ints: np.ndarray
+    reals: np.ndarray
+    rates: list[int]
+    functions: tuple
+    compiled: bool
+
+
+def make_plan(fun, switches: tuple[Switch, ...], n: int, args: tuple, compiled: bool) -> Plan:
+    """Layout and, where `compiled` is wanted and possible, compiled forms of the functions."""
+    owner = [(k, q) for k, switch in enumerate(switches) for q in range(switch.size)]
+    g_calls = [
+        (switch.g, extra_arguments(switch.g, 2, switch.record(), args), switch.size) for switch in switches
+    ]
+    reset_calls = [
+        None
+        if switch.reset is None
+        else (
+            switch.reset,
+            extra_arguments(switch.reset, 2 if switch.size == 1 else 3, switch.record(), args),
+        )
+        for switch in switches
+    ]
+    m = len(owner)
+    ints, reals = np.zeros((m, 8), dtype=np.int64), np.zeros((m, 10))
+    for i, (k, _) in enumerate(owner):
+        switch = switches[k]
+        ints[i, KIND] = switch.kind == "unilateral"
+        ints[i, DIRECTION] = switch.direction
+        ints[i, HAS_RESET] = switch.reset is not None
+        ints[i, TERMINAL] = int(switch.terminal)
+        reals[i, TOL] = switch.tol
+    with_mode = takes_mode(fun, len(args), bool(switches))
+    functions = [python_f(), python_g(), python_reset()]
+    is_compiled = False
+    if compiled:
+        makers: list[tuple[str, Callable]] = [
+            ("fun", lambda: _compiled_f(fun, with_mode, args, m, n, n == 1)),
+            ("g", lambda: _compiled_g(tuple(g_calls))),
+            ("reset", lambda: _compiled_reset(tuple(_reset_table(owner, switches, reset_calls)), n)),
+        ]
+        for k, (name, make) in enumerate(makers):
+            if (name == "g" and m == 0) or (name == "reset" and not any(reset_calls)):
+                continue
+            try:
+                functions[k] = make()
+                is_compiled = is_compiled or name == "fun"
+            except (numba_errors.NumbaError, TypeError, NotImplementedError) as exc:
+                reason = (str(exc).strip().splitlines() or [type(exc).__name__])[0]
+                logger.info("`%s` runs as a Python callback (slower): Numba says: %s", name, reason)
+    return Plan(
+        m,
+        with_mode,
+        owner,
+        [name for k, switch in enumerate(switches) for name in switch.names(k)],
+        g_calls,
+        reset_calls,
+        ints,
+        reals,
+        [i for i, (k, q) in enumerate(owner) if switches[k].rate is not None and q == 0],
+        tuple(functions),
+        is_compiled,
+    )
+
+
+def _reset_table(owner, switches, reset_calls):
+    for k, q in owner:
+        call = reset_calls[k]
+        yield None if call is None else (*call, q if switches[k].size > 1 else -1)
+
+
+@lru_cache(maxsize=64)
+def _known_plan(fun, n, args, fields):
+    return make_plan(fun, tuple(Switch(*values) for values in fields), n, args, True)
+
+
 class Bound:
     """The functions of a run in the form the loops take.
 
@@ -67,30 +152,23 @@ class Bound:
 
     def __init__(self, fun, switches: Sequence[Switch], n: int, args: tuple, jac=None, compile=False):
         self.fun, self.switches, self.args, self.n = fun, tuple(switches), tuple(args), n
-        self.m = sum(switch.size for switch in self.switches)
-        self.with_mode = takes_mode(fun, len(self.args), bool(self.switches))
-        self.owner = [(k, q) for k, switch in enumerate(self.switches) for q in range(switch.size)]
-        self.names = [name for k, switch in enumerate(self.switches) for name in switch.names(k)]
+        compiled = JIT_ENABLED and (compile or is_dispatcher(fun))
+        plan = None
+        if compiled and not args and all(switch.params is None for switch in self.switches):
+            # Compiled functions are the same for switches that say the same: a new run starts at once.
+            try:
+                plan = _known_plan(fun, n, (), tuple(switch.fields() for switch in self.switches))
+            except TypeError:  # a callable without hash
+                plan = None
+        if plan is None:
+            plan = make_plan(fun, self.switches, n, self.args, compiled)
+        self.plan, self.m, self.with_mode = plan, plan.m, plan.with_mode
+        self.owner, self.names = plan.owner, plan.names
+        self._g_calls, self._reset_calls = plan.g_calls, plan.reset_calls
+        self.functions, self.compiled = plan.functions, plan.compiled
         self.p = np.ones(self.m + 1)
-        self._g_calls = [
-            (switch.g, extra_arguments(switch.g, 2, switch.record(), self.args), switch.size)
-            for switch in self.switches
-        ]
-        self._reset_calls = [
-            None
-            if switch.reset is None
-            else (
-                switch.reset,
-                extra_arguments(switch.reset, 2 if switch.size == 1 else 3, switch.record(), self.args),
-            )
-            for switch in self.switches
-        ]
         self.python = PythonFunctions(n, self.m, self.f, self.g, jac, self.reset)
         self.p[-1] = self.python.handle
-        self.functions = [python_f(), python_g(), python_reset()]
-        self.compiled = False
-        if JIT_ENABLED and (compile or is_dispatcher(fun)):
-            self._compile()
         self.jac = python_jac() if jac is not None else None
 
     # -- Python side
@@ -133,33 +211,6 @@ class Bound:
         reset, extra = self._reset_calls[k]
         value = reset(t, y, *extra) if self.switches[k].size == 1 else reset(t, y, q, *extra)
         return checked_value(value, self.n, f"reset of {self.names[i]}")
-
-    # -- compiled side
-    # ----------------------------------------------------------------------------------------
-
-    def _compile(self):
-        pieces = [
-            ("fun", lambda: _compiled_f(self.fun, self.with_mode, self.args, self.m, self.n, self._scalar())),
-            ("g", lambda: _compiled_g(tuple(self._g_calls))),
-            ("reset", lambda: _compiled_reset(tuple(self._reset_table()), self.n)),
-        ]
-        for k, (name, make) in enumerate(pieces):
-            if (name == "g" and self.m == 0) or (name == "reset" and not any(self._reset_calls)):
-                continue
-            try:
-                self.functions[k] = make()
-                self.compiled = self.compiled or name == "fun"
-            except (numba_errors.NumbaError, TypeError, NotImplementedError) as exc:
-                reason = (str(exc).strip().splitlines() or [type(exc).__name__])[0]
-                logger.info("`%s` runs as a Python callback (slower): Numba says: %s", name, reason)
-
-    def _scalar(self) -> bool:
-        return self.n == 1
-
-    def _reset_table(self):
-        for k, q in self.owner:
-            call = self._reset_calls[k]
-            yield None if call is None else (*call, q if self.switches[k].size > 1 else -1)
 
 
 _scratch: list[np.ndarray] = []

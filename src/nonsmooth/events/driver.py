@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,13 @@ SLICE = 0.03
 _KINDS = {core.EV_SWITCH: "switch", core.EV_TOUCH: "touch", core.EV_JUMP: "switch"}
 
 
+@cache
+def _steppers(kind):
+    """Addresses of the integrator's functions."""
+    functions = (try_function(kind), adapt_function(), solid_function(), dense_function())
+    return tuple(address_of(function) for function in functions)
+
+
 class SwitchedRun:
     """One run. `advance` yields slices of output until `status` is set: 0 end of span, 1 stopped, -1 failed."""
 
@@ -80,8 +88,7 @@ class SwitchedRun:
         if options.controller == "compere":
             extra = dict(safety=0.8, exponent=-1.0 / 6.0, min_factor=0.1, max_factor=1e6, norm=1)
         self.control = make_control(self.method, n, rtol, atol, max_step, **extra)
-        functions = (try_function(self.method.kind), adapt_function(), solid_function(), dense_function())
-        self.steppers = tuple(address_of(function) for function in functions)
+        self.steppers = _steppers(self.method.kind)
         self.jac = no_jacobian()
         if bound.jac is not None:
             self.work.ints[JAC_MODE] = JAC_FUNCTION
@@ -93,11 +100,12 @@ class SwitchedRun:
         rows = 3 + self.method.n_dense
         size = min(max(200_000 // max(n * rows, 1), 32), 512)
         self.out = core.Output(
-            np.zeros((size, 2 + n + m)),
-            np.zeros((size, rows, n)),
-            np.zeros((size + 4 * m + 8, 6 + 2 * n)),
+            np.empty((size, 2 + n + m)),
+            np.empty((size, rows, n)),
+            np.empty((size + 4 * m + 8, 6 + 2 * n)),
             np.zeros(2, dtype=np.int64),
         )
+        self.pending: tuple[np.ndarray, np.ndarray] | None = None
         self.held = Held(bound, self._scale())
         self.events: list[Event] = []
         self.status: int | None = None
@@ -116,34 +124,32 @@ class SwitchedRun:
 
     def _switches(self, n, m) -> core.Switches:
         options = self.options
+        span = abs(self.t_bound - self.t_0)
+        default = 1e-9 * (span if np.isfinite(span) else 1.0)
+        eps_c, eps_roc = options.concurrency if options.concurrency is not None else (0.0, 0.0)
         sw = core.Switches(
-            np.zeros((m, 8), dtype=np.int64),
-            np.zeros((m, 10)),
+            self.bound.plan.ints.copy(),
+            self.bound.plan.reals.copy(),
             np.zeros((17, m)),
-            np.zeros((10, 64)),
+            np.empty((10, 64)),
             np.zeros((3, n)),
-            np.zeros(8),
+            np.array(
+                [
+                    options.detection == "hermite",
+                    eps_c,
+                    eps_roc,
+                    options.restart_step or 0.0,
+                    options.zeno_tol if options.zeno_tol is not None else default,
+                    1.0,
+                    options.max_events,
+                    options.max_chain,
+                ],
+                dtype=float,
+            ),  # in the order of core.O_*
             np.zeros(16, dtype=np.int64),
             np.zeros(32),
         )
-        for i, (k, _) in enumerate(self.bound.owner):
-            switch = self.bound.switches[k]
-            sw.ints[i, core.KIND] = switch.kind == "unilateral"
-            sw.ints[i, core.DIRECTION] = switch.direction
-            sw.ints[i, core.HAS_RESET] = switch.reset is not None
-            sw.ints[i, core.TERMINAL] = int(switch.terminal)
-            sw.reals[i, core.TOL] = switch.tol
-            sw.reals[i, core.T_LAST] = self.t_0
-        span = abs(self.t_bound - self.t_0)
-        sw.options[core.O_SOURCE] = options.detection == "hermite"
-        if options.concurrency is not None:
-            sw.options[core.O_EPS_C], sw.options[core.O_EPS_ROC] = options.concurrency
-        sw.options[core.O_RESTART] = options.restart_step or 0.0
-        default = 1e-9 * (span if np.isfinite(span) else 1.0)
-        sw.options[core.O_ZENO_TOL] = options.zeno_tol if options.zeno_tol is not None else default
-        sw.options[core.O_CHATTER] = 1.0
-        sw.options[core.O_MAX_EVENTS] = options.max_events
-        sw.options[core.O_MAX_CHAIN] = options.max_chain
+        sw.reals[:, core.T_LAST] = self.t_0
         sw.info[21] = np.nan
         return sw
 
@@ -154,36 +160,37 @@ class SwitchedRun:
             f, g = python_f(), python_g()
         return (
             *self.steppers,
-            *(address_of(function) for function in (f, self.jac, g, reset)),
-            *loop.pieces(),
+            address_of(f),
+            address_of(self.jac),
+            address_of(g),
+            address_of(reset),
         )
 
     def start(self):
         """Modes, slopes and checks at the start."""
-        bound, t, y = self.bound, self.t, self.y
-        m = bound.m
-        if m == 0:
+        if self.bound.m == 0:
             self._event_start(self.first_step)
             return
-        g = bound.g_values(t, y)
-        self._check_values(g, t)
+        if self._event_start(self.first_step, modes=1) == core.SPECIAL:
+            self._start_at_zero()
+        if self.bound.plan.rates:
+            self._check_rates()
+
+    def _start_at_zero(self):
+        """Some switching function is zero at the start, or a unilateral one negative."""
+        bound, t, y = self.bound, self.t, self.y
+        g = self.sw.G[core.G_START].copy()
         self._check_not_zero(g)
-        scale = np.maximum(np.abs(g), 1.0)
-        at_zero = np.abs(g) <= 8 * EPS * scale
+        scale = self.sw.reals[:, core.SCALE]
         unilateral = self.sw.ints[:, core.KIND] == core.UNILATERAL
-        tol = self.sw.reals[:, core.TOL]
-        beyond = np.flatnonzero(unilateral & (g < -(tol + 8 * EPS * scale)))
+        beyond = np.flatnonzero(unilateral & (g < -(self.sw.reals[:, core.TOL] + 8 * EPS * scale)))
         if beyond.size:
             i = int(beyond[0])
             raise InconsistentStateError(
                 f"unilateral switch {bound.names[i]!r} starts at g = {g[i]:.6g}; g >= 0 is wanted: change `y0` or the sign "
                 "of g."
             )
-        bound.p[:m] = np.where(unilateral | (g >= 0.0), 1.0, -1.0)
-        self._event_start(self.first_step)
-        self.sw.reals[:, core.SCALE] = scale
-        self._check_rates()
-        zero = [int(i) for i in np.flatnonzero(at_zero)]
+        zero = [int(i) for i in np.flatnonzero(np.abs(g) <= 8 * EPS * scale)]
         rates = {i: self.rate(i) for i in zero}
         for i in zero:
             if not unilateral[i] and rates[i] != 0.0:
@@ -195,8 +202,8 @@ class SwitchedRun:
                 continue  # moves inwards: the loop acts on it at once and reports it
             self.events.append(self._event(t, "touch", i, y, y, direction=0, start=True))
 
-    def _event_start(self, first_step):
-        bad = loop.event_start(
+    def _event_start(self, first_step, modes=0):
+        code = loop.event_start(
             self.entry(),
             self.method,
             self.t,
@@ -208,10 +215,12 @@ class SwitchedRun:
             self.control,
             self.sw,
             float(first_step),
+            modes,
         )
         self._raise_kept()
-        if bad >= 0:
-            self._bad_switch(bad, self.t)
+        if code >= 0:
+            self._bad_switch(code, self.t)
+        return code
 
     def rate(self, i) -> float:
         """dg_i/dt at the present state."""
@@ -234,11 +243,6 @@ class SwitchedRun:
                     f"`rate` of switch {self.bound.names[i]!r} is {given:.6g} at the start; g changes at {found:.6g} along "
                     "the solution: correct it or leave it out."
                 )
-
-    def _check_values(self, g, t):
-        bad = np.flatnonzero(~np.isfinite(g))
-        if bad.size:
-            self._bad_switch(int(bad[0]), t)
 
     def _check_not_zero(self, g):
         """A switching function that is zero wherever it is tried is a mistake."""
@@ -302,29 +306,36 @@ class SwitchedRun:
             if code != core.FULL:
                 self._decide(code)
             yield self.pending
+            self.pending = None
+
+    def unseen(self):
+        """Slices that have not been handed out: what there is to save when a run is broken off."""
+        if self.pending is not None:
+            yield self.pending
+            self.pending = None
+        if self.out.used[0]:
+            yield self._take()
 
     def _take(self):
-        used, events = (int(k) for k in self.out.used)
+        used, count = self.out.used.tolist()
         rows, Q = self.out.rows[:used].copy(), self.out.Q[:used].copy()
         n = self.bound.n
-        for row in self.out.ev[:events]:
-            i = int(row[1])
-            kind = _KINDS[int(row[2])]
-            if kind == "switch" and self.sw.ints[i, core.KIND] == core.UNILATERAL:
-                kind = "open" if i in self.held.resting else "impact"
-            self.events.append(
-                self._event(
-                    row[0],
-                    kind,
-                    i,
-                    row[6 : 6 + n].copy(),
-                    row[6 + n : 6 + 2 * n].copy(),
-                    direction=int(row[3]),
-                    iterations=int(row[4]),
-                    rate=float(row[5]),
-                    jump=int(row[2]) == core.EV_JUMP,
+        if count:
+            ev = self.out.ev[:count].copy()
+            for row, head in zip(ev, ev[:, :6].tolist()):
+                i = int(head[1])
+                kind = _KINDS[int(head[2])]
+                if kind == "switch" and self.sw.ints[i, core.KIND] == core.UNILATERAL:
+                    kind = "open" if i in self.held.resting else "impact"
+                extra = {
+                    "direction": int(head[3]),
+                    "iterations": int(head[4]),
+                    "rate": head[5],
+                    "jump": head[2] == core.EV_JUMP,
+                }
+                self.events.append(
+                    Event(head[0], kind, self.bound.names[i], row[6 : 6 + n], row[6 + n :], i, None, extra)
                 )
-            )
         self.out.used[:] = 0
         return rows, Q
 
@@ -571,18 +582,18 @@ class SwitchedRun:
 
     def counters(self) -> dict[str, int]:
         """Counters; those of Compere 2001 are n_acc, n_rej, n_it, n_ev and the three cases of Table 5.1."""
-        ints, counts = self.work.ints, self.sw.counts
+        ints, counts = self.work.ints.tolist(), self.sw.counts.tolist()
         return dict(
-            nfev=int(ints[NFEV]),
-            njev=int(ints[NJEV]),
-            nlu=int(ints[NLU]),
-            nsteps=int(ints[NSTEPS]),
-            nrejected=int(ints[NREJECTED]) + int(counts[core.C_EVENT_REJECTED]),
-            niterations=int(counts[core.C_ITER]),
-            nevents=int(counts[core.C_EVENTS]),
-            case_1=int(counts[core.C_CASE_1]),
-            case_2=int(counts[core.C_CASE_2]),
-            case_3=int(counts[core.C_CASE_3]),
-            touches=int(counts[core.C_TOUCH]),
-            chained=int(counts[core.C_CHAIN]),
+            nfev=ints[NFEV],
+            njev=ints[NJEV],
+            nlu=ints[NLU],
+            nsteps=ints[NSTEPS],
+            nrejected=ints[NREJECTED] + counts[core.C_EVENT_REJECTED],
+            niterations=counts[core.C_ITER],
+            nevents=counts[core.C_EVENTS],
+            case_1=counts[core.C_CASE_1],
+            case_2=counts[core.C_CASE_2],
+            case_3=counts[core.C_CASE_3],
+            touches=counts[core.C_TOUCH],
+            chained=counts[core.C_CHAIN],
         )

@@ -84,6 +84,20 @@ class Switch:
                 f"switch {self.name!r} is unilateral: g >= 0 is left in direction -1 only, direction=1 never happens."
             )
 
+    def fields(self) -> tuple:
+        """Everything said about the switch, in the order of the arguments."""
+        return (
+            self.g,
+            self.rate,
+            self.kind,
+            self.direction,
+            self.reset,
+            self.terminal,
+            self.tol,
+            self.name,
+            self.size,
+        )
+
     def record(self):
         """The parameter record, or None."""
         return None if self.params is None else Parameters(self.params).record()

@@ -84,8 +84,10 @@ def make_control(
     """
     if exponent is None:
         exponent = -1.0 / (method.error_order + 1)
+    tol = np.empty((2, n))
+    tol[0], tol[1] = rtol, atol
     return Control(
-        tol=np.array([np.broadcast_to(np.asarray(tol, dtype=float), (n,)) for tol in (rtol, atol)]),
+        tol=tol,
         max_step=float(max_step),
         safety=float(safety),
         exponent=float(exponent),

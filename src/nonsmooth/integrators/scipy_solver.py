@@ -205,6 +205,8 @@ def validated_tolerances(rtol, atol, n):
             stacklevel=4,
         )
         rtol = np.maximum(rtol, 100 * EPS)
+    if isinstance(atol, float) and atol >= 0.0:
+        return rtol, atol
     atol = np.asarray(atol)
     if atol.ndim > 0 and atol.shape != (n,):
         raise ValueError("`atol` has wrong shape.")
