@@ -9,7 +9,8 @@ import scipy.sparse as sp
 
 from nonsmooth.contact.fclib import read_fclib, write_fclib
 from nonsmooth.contact.problem import ContactProblem
-from nonsmooth.errors import InputError, OutputExistsError, ResultFormatError
+from nonsmooth.contact.solve import solve_contact
+from nonsmooth.errors import InputError, ModelError, OutputExistsError, ResultFormatError, ShapeError
 
 DATA = Path(__file__).parents[1] / "data" / "contact"
 
@@ -85,9 +86,77 @@ def test_existing_files_are_kept(file, problem):
     assert not list(file.parent.glob("*.partial"))
 
 
-def test_bilateral_blocks_cannot_be_written(tmp_path):
+def mixed(seed=0, redundant=False):
+    """Contacts and joints of the same bodies: a mixed problem, and the same with the joints as bilateral blocks."""
+    rng = np.random.default_rng(seed)
+    contacts, joints = rng.normal(size=(12, 6)), rng.normal(size=(12, 6))
+    if redundant:
+        joints[:, 5] = joints[:, 0] + joints[:, 1]
+    v = rng.normal(size=12)
+    q, s = contacts.T @ v - np.array([2.0, 0, 0] * 2), joints.T @ v
+    parts = contacts.T @ contacts, contacts.T @ joints, joints.T @ joints, q, s
+    both = np.hstack([contacts, joints])
+    whole = ContactProblem(
+        both.T @ both, np.concatenate([q, s]), 0.4, 3, bilateral=[False, False, True, True]
+    )
+    return parts, whole
+
+
+@pytest.mark.parametrize("redundant", [False, True])
+def test_equality_rows_are_bilateral_blocks(tmp_path, redundant):
+    parts, whole = mixed(1, redundant)
+    reference = solve_contact(whole)
+    assert reference.success and reference.r[:6].any()
+    direct = ContactProblem.from_mixed(*parts, 0.4, 3)
+    write_fclib(tmp_path / "mixed.hdf5", direct, solution=solve_contact(direct))
+    write_fclib(tmp_path / "blocks.hdf5", whole, solution=reference)
+    for name in ("mixed", "blocks"):
+        problem = read_fclib(tmp_path / f"{name}.hdf5")
+        np.testing.assert_allclose(problem.mixed_form.V.toarray(), parts[1], atol=1e-12)
+        np.testing.assert_allclose(problem.mixed_form.s, parts[4])
+        result = solve_contact(problem)
+        assert result.success and problem.n_contacts == 2
+        np.testing.assert_allclose(result.r, reference.r[:6], atol=1e-6)
+        np.testing.assert_allclose(result.u, reference.u[:6], atol=1e-6)
+        # the multipliers satisfy the equality rows, recomputed from the data
+        W, V, R, q, s = parts
+        stored = problem.solution
+        np.testing.assert_allclose(V.T @ stored["r"] + R @ stored["l"] + s, 0.0, atol=1e-6)
+        np.testing.assert_allclose(W @ stored["r"] + V @ stored["l"] + q, stored["u"], atol=1e-6)
+
+
+def test_contradictory_equality_rows_are_refused(tmp_path):
+    (W, V, R, q, s), _ = mixed(2, redundant=True)
+    s = s + np.array([0, 0, 0, 0, 0, 1.0])
+    with pytest.raises(ModelError):
+        ContactProblem.from_mixed(W, V, R, q, s, 0.4, 3)
+    with pytest.raises(ShapeError):
+        ContactProblem.from_mixed(W, V[:, :2], R, q, s, 0.4, 3)
+
+
+def test_bilateral_blocks_of_a_global_problem_become_joints(tmp_path):
+    rng = np.random.default_rng(5)
+    H, f = rng.normal(size=(9, 6)), rng.normal(size=9)
+    w = np.array([-1.0, 0, 0, 0.2, 0, 0])
+    problem = ContactProblem.from_global(
+        np.diag(np.arange(1.0, 10)), H, f, w, 0.3, 3, bilateral=[False, True]
+    )
+    reference = solve_contact(problem)
+    write_fclib(tmp_path / "joint.hdf5", problem, solution=reference)
+    back = read_fclib(tmp_path / "joint.hdf5")
+    np.testing.assert_array_equal(back.global_form.G.toarray(), H[:, 3:])
+    np.testing.assert_allclose(solve_contact(back).r, reference.r[:3], atol=1e-7)
+    stored = back.solution
+    motion = np.arange(1.0, 10) * stored["v"] - H[:, :3] @ stored["r"] - H[:, 3:] @ stored["l"] - f
+    np.testing.assert_allclose(motion, 0.0, atol=1e-6)
+
+
+def test_unsymmetric_bilateral_blocks_cannot_be_written(tmp_path):
+    W = np.identity(6)
+    W[0, 4] = 0.1
+    problem = ContactProblem(W, np.ones(6), 0.1, bilateral=[True, False])
     with pytest.raises(InputError):
-        write_fclib(tmp_path / "x.hdf5", ContactProblem(np.eye(3), np.ones(3), 0.1, bilateral=[True]))
+        write_fclib(tmp_path / "x.hdf5", problem)
     assert not (tmp_path / "x.hdf5").exists()
 
 

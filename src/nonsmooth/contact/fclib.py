@@ -2,9 +2,11 @@
 
 Layout read and written here::
 
-    fclib_local/   W, vectors/{q, mu}, spacedim, info            u = W r + q
-    fclib_global/  M, H, [G], vectors/{f, w, mu, [b]}, spacedim, info      M v = H r + f [+ G l],  u = H^T v
-    + w [, G^T v + b = 0] guesses/       number_of_guesses, 1/{r, u, [v], [l]}, ...
+    fclib_local/   W, [V, R], vectors/{q, mu, [s]}, spacedim, info
+                       u = W r + q [+ V l,  V^T r + R l + s = 0]
+    fclib_global/  M, H, [G], vectors/{f, w, mu, [b]}, spacedim, info
+                       M v = H r + f [+ G l],  u = H^T v + w [,  G^T v + b = 0]
+    guesses/       number_of_guesses, 1/{r, u, [v], [l]}, ...
     solution/      {r, u, [v], [l]}
 
 A matrix is a group with ``m, n, nz, nzmax, p, i, x``: ``nz = -1`` compressed columns, ``nz = -2`` compressed
@@ -26,6 +28,7 @@ import h5py
 import numpy as np
 import scipy.sparse as sp
 
+from nonsmooth.contact.equalities import split
 from nonsmooth.contact.problem import ContactProblem
 from nonsmooth.errors import InputError, NonsmoothError, OutputExistsError, ResultFormatError
 
@@ -212,13 +215,13 @@ def _read(reader) -> ContactProblem:
     vectors = reader.child(root, "vectors", h5py.Group)
     mu = reader.array(vectors, "mu", "f")
     if local is not None:
-        for name in ("V", "R"):
-            if root.get(name, getlink=True) is not None:
-                reader.fail(
-                    f"fclib_local/{name}: equality rows of a local problem are not supported; "
-                    "give the global form."
-                )
-        problem = ContactProblem(reader.matrix(root, "W"), reader.array(vectors, "q", "f"), mu, dim)
+        W, q = reader.matrix(root, "W"), reader.array(vectors, "q", "f")
+        V = reader.matrix(root, "V", required=False)
+        if V is None:
+            problem = ContactProblem(W, q, mu, dim)
+        else:
+            R, s = reader.matrix(root, "R"), reader.array(vectors, "s", "f")
+            problem = ContactProblem.from_mixed(W, V, R, q, s, mu, dim)
     else:
         G = reader.matrix(root, "G", required=False)
         problem = ContactProblem.from_global(
@@ -276,45 +279,63 @@ def write_fclib(path, problem, solution=None, guess=None, overwrite=False):
     ----------
     path : path-like
     problem : ContactProblem
-        Written in the form it was given in (local or global). Files hold no mark for bilateral blocks, so a
-        problem with such blocks is refused.
+        Written in the form it was given in (local or global, with its equality rows). Files hold no mark for
+        bilateral blocks: they are written as equality rows (``V, R, s`` or ``G, b``), whose multipliers take the
+        place of their impulses.
     solution, guess : ContactResult, dict of arrays (`r`, `u`, `v`) or array of impulses, optional
     overwrite : bool
         Replace an existing file; the old one stays intact until the new one is complete.
     """
     path = Path(path)
-    if problem.bilateral.any():
-        raise InputError(
-            "write_fclib: FCLIB has no bilateral blocks; give the joints as G in the global form."
-        )
+    arrays = _arrays(problem)
     if path.exists() and not overwrite:
         raise OutputExistsError(f"{path} exists; choose another name or pass overwrite=True.")
     partial = path.with_name(path.name + ".partial")
     try:
         with h5py.File(partial, "w") as file:
-            _write(file, problem, solution, guess)
+            _write(file, problem, arrays, solution, guess)
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
 
 
-def _write(file, problem, solution, guess):
-    form = problem.global_form
-    root = file.create_group("fclib_local" if form is None else "fclib_global")
+def _arrays(problem):
+    """``(name of the root, matrices, vectors)`` as written, bilateral blocks turned into equality rows."""
+    g, m, held = problem.global_form, problem.mixed_form, np.repeat(problem.bilateral, problem.dim)
+    vectors = {"mu": problem.mu[~problem.bilateral]}
+    if g is not None:
+        H, matrices = sp.csc_matrix(g.H), {"M": g.M}
+        matrices["H"] = H[:, ~held]
+        vectors |= {"f": g.f, "w": g.w[~held]}
+        if g.G is not None or held.any():
+            G = sp.csc_matrix(g.G if g.G is not None else (H.shape[0], 0))
+            matrices["G"] = sp.hstack([G, H[:, held]], format="csc")
+            vectors["b"] = np.concatenate([g.b if g.G is not None else np.zeros(0), g.w[held]])
+        return "fclib_global", matrices, vectors
+    if not held.any():
+        if m is None:
+            return "fclib_local", {"W": problem.W}, vectors | {"q": problem.q}
+        return "fclib_local", {"W": m.W, "V": m.V, "R": m.R}, vectors | {"q": m.q, "s": m.s}
+    # bilateral blocks next to equality rows: the reduced problem is the one that is written
+    parts = split(problem.W, problem.q, problem.dim, problem.bilateral)
+    if parts is None:
+        raise InputError(
+            "write_fclib: FCLIB holds bilateral blocks as symmetric equality rows (V and its transpose), and W is "
+            "unsymmetric between these blocks and the contacts; give the global form."
+        )
+    W, V, R, q, s = parts
+    return "fclib_local", {"W": W, "V": V, "R": R}, vectors | {"q": q, "s": s}
+
+
+def _write(file, problem, arrays, solution, guess):
+    name, matrices, numbers = arrays
+    root = file.create_group(name)
     root.create_dataset("spacedim", data=np.array([problem.dim], dtype=np.int32))
+    for key, matrix in matrices.items():
+        _write_matrix(root, key, matrix)
     vectors = root.create_group("vectors")
-    vectors.create_dataset("mu", data=problem.mu)
-    if form is None:
-        _write_matrix(root, "W", problem.W)
-        vectors.create_dataset("q", data=problem.q)
-    else:
-        _write_matrix(root, "M", form.M)
-        _write_matrix(root, "H", form.H)
-        vectors.create_dataset("f", data=form.f)
-        vectors.create_dataset("w", data=form.w)
-        if form.G is not None:
-            _write_matrix(root, "G", form.G)
-            vectors.create_dataset("b", data=form.b)
+    for key, vector in numbers.items():
+        vectors.create_dataset(key, data=vector)
     info = root.create_group("info")
     for key in ("title", "description", "math_info"):
         info.create_dataset(key, data=np.bytes_(problem.info.get(key) or "-"))
@@ -332,10 +353,20 @@ def _write_vectors(group, problem, what):
     if isinstance(what, dict):
         values = {k: np.asarray(v, dtype=float) for k, v in what.items() if k in _VECTORS}
     elif hasattr(what, "r"):
-        values = {"r": what.r, "u": what.u}
+        values = {"r": np.asarray(what.r), "u": np.asarray(what.u)}
     else:
         r = problem.check_impulse(what, "solution or guess")
         values = {"r": r, "u": problem.velocity(r)}
+    if "r" in values and values["r"].size == problem.q.size:
+        values |= {k: v for k, v in problem.multipliers(values["r"]).items() if k not in values}
+        held = np.repeat(problem.bilateral, problem.dim)
+        if held.any():
+            # impulses of bilateral blocks are multipliers of equality rows
+            joints = values.pop("l", np.zeros(0)) if problem.global_form is not None else np.zeros(0)
+            values["l"] = np.concatenate([joints, values["r"][held]])
+            values["r"] = values["r"][~held]
+            if "u" in values:
+                values["u"] = values["u"][~held]
     for key, value in values.items():
         group.create_dataset(key, data=value)
 

@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
+from nonsmooth.contact.equalities import MixedForm, eliminate
 from nonsmooth.errors import InputError, ModelError, NonFiniteError, RangeError, ShapeError
 
 #: Above this share of non-zero blocks a matrix is treated as dense by the direct solvers.
@@ -53,6 +54,7 @@ class GlobalForm(NamedTuple):
     G: Any
     b: np.ndarray | None
     solve_mass: Any
+    solve_kkt: Any
 
 
 class ContactProblem:
@@ -90,7 +92,7 @@ class ContactProblem:
             )
         self.W = _matrix(W, "W", (n, n))
         self._init_laws(mu, bilateral)
-        self.global_form = None
+        self.global_form = self.mixed_form = None
 
     def _init_laws(self, mu, bilateral):
         self.n_contacts = self.q.size // self.dim
@@ -136,7 +138,7 @@ class ContactProblem:
         H = _matrix(H, "H", (f.size, w.size))
         n_v = f.size
         if G is None:
-            solve_mass = _mass_solver(M)
+            solve_mass, solve_kkt = _mass_solver(M), None
             v_free = solve_mass(f)
         else:
             G = _matrix(G, "G", (n_v, None))
@@ -155,9 +157,46 @@ class ContactProblem:
 
             v_free = solve_kkt(np.concatenate([f, -b]))[:n_v]
         problem.q = np.asarray(H.T @ v_free + w)
-        problem.global_form = GlobalForm(M, H, f, w, G, b, solve_mass)
+        problem.global_form = GlobalForm(M, H, f, w, G, b, solve_mass, solve_kkt)
+        problem.mixed_form = None
         problem._init_laws(mu, bilateral)
         return problem
+
+    @classmethod
+    def from_mixed(cls, W, V, R, q, s, mu=0.0, dim=3, bilateral=None):
+        """The problem ``u = W r + V l + q, 0 = V^T r + R l + s`` with free multipliers `l`, which are eliminated.
+
+        Parameters
+        ----------
+        W : array_like or sparse matrix, shape (dim*n, dim*n)
+        V : array_like or sparse matrix, shape (dim*n, m)
+        R : array_like or sparse matrix, shape (m, m)
+            Singular only if the joints are redundant and consistent.
+        q, s : array_like, shapes (dim*n,) and (m,)
+        """
+        q, s = _vector(q, "q"), _vector(s, "s")
+        W = _matrix(W, "W", (q.size, q.size))
+        V, R = _matrix(V, "V", (q.size, s.size)), _matrix(R, "R", (s.size, s.size))
+        reduced, free, solve = eliminate(W, V, R, q, s)
+        problem = cls(reduced, free, mu, dim, bilateral)
+        problem.mixed_form = MixedForm(W, V, R, q, s, solve)
+        return problem
+
+    def multipliers(self, r) -> dict:
+        """What an FCLIB solution holds besides `r` and `u`: ``v``, the velocities of the bodies (global form), and ``l``,
+        the multipliers of joints or equality rows."""
+        r = np.asarray(r, dtype=float)
+        if self.mixed_form is not None:
+            m = self.mixed_form
+            return {"l": -np.asarray(m.solve(np.asarray(m.V.T @ r).ravel() + m.s)).ravel()}
+        g = self.global_form
+        if g is None:
+            return {}
+        load = np.asarray(g.H @ r).ravel() + g.f
+        if g.G is None:
+            return {"v": g.solve_mass(load)}
+        both = g.solve_kkt(np.concatenate([load, -g.b]))
+        return {"v": both[: g.f.size], "l": both[g.f.size :]}
 
     def __getattr__(self, name):
         # W of a global problem is formed on first use only
