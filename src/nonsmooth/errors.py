@@ -130,5 +130,9 @@ class GrazingWarning(NonsmoothWarning):
     """An event function touches zero without crossing."""
 
 
+class RateWarning(NonsmoothWarning):
+    """The rate given for a switching function is not the one found along the solution; the found one was used."""
+
+
 class PenetrationWarning(NonsmoothWarning):
     """The start state overlaps slightly; it is accepted and not pushed out."""

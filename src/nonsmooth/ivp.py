@@ -12,7 +12,6 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -47,7 +46,7 @@ class IvpResult(OptimizeResult):
         With switches and without `t_eval` an event instant is stored twice: left limit, right limit.
     sol, t_events, y_events, nfev, njev, nlu, status, message, success
         As in SciPy.
-    events : list of Event
+    events : sequence of Event
         In order of time: t, kind, name, before and after (states), extra (direction, iterations, rate, ...).
     modes : ndarray of int8, shape (m, k)
         Mode of each switch: +1, -1, 0 while it is held (sustained contact, sliding).
@@ -256,7 +255,7 @@ def _assemble(run, slices, t_0, y0, t_eval, dense_output, seen) -> IvpResult:
     else:
         t_out, y_out, modes_out = t.copy(), y.T.copy(), modes.T.copy()
     status = run.status if run.status is not None else -1
-    run.events.sort(key=attrgetter("t"), reverse=run.t_bound < run.t_0)
+    run.events.sort(reverse=run.t_bound < run.t_0)
     return IvpResult(
         t=t_out,
         y=y_out,

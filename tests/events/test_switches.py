@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nonsmooth.errors import EventError, ZenoWarning
+from nonsmooth.errors import EventError, RateWarning, ShapeError, ZenoWarning
 from nonsmooth.ivp import Switch, solve_ivp
 
 EPS = np.finfo(float).eps
@@ -424,3 +424,57 @@ def test_given_rate_is_checked():
     wrong = Switch(lambda t, y: y[0] ** 2 - 0.5, rate=lambda t, y, ydot: 5.0, name="g")
     with pytest.raises(EventError, match="rate"):
         solve_ivp(clock, (0, 1), [0.1], switches=[wrong])
+
+
+def test_wrong_rate_is_told_at_events_and_changes_none():
+    # Right at the start, wrong from t = 0.5 on: the events are those without a rate.
+    def late(t, y, ydot):
+        return ydot[0] * (1.0 if t < 0.5 else -3.0)
+
+    def solve(rate):
+        switch = Switch(lambda t, y: y[0], rate=rate, name="zero")
+        return solve_ivp(
+            lambda t, y: [y[1], -y[0]], (0, 10), [1.0, 0.0], switches=[switch], rtol=1e-9, atol=1e-9
+        )
+
+    plain = solve(None)
+    with pytest.warns(RateWarning, match="'zero'") as caught:
+        told = solve(late)
+    assert len(caught) == 1  # once for a switch, not at every event
+    assert [event.t for event in told.events] == [event.t for event in plain.events]
+    assert len(plain.events) == 3
+    with pytest.warns(RateWarning):
+        solve(lambda t, y, ydot: ydot[0] if t < 0.5 else np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solve(lambda t, y, ydot: ydot[0])
+
+
+def test_rates_of_several_functions():
+    # The rate of the second function is wrong after its mode has changed.
+    def rate(t, y, ydot):
+        return [ydot[0], ydot[1] if t < 2.0 else 7.0]
+
+    switch = Switch(lambda t, y: y - [0.5, 2.5], rate=rate, size=2, name="level")
+    with pytest.warns(RateWarning, match=r"level\[1\]"):
+        result = solve_ivp(lambda t, y, mode: [1.0, 1.0], (0, 3), [0.0, 0.0], switches=[switch])
+    assert np.allclose([event.t for event in result.events], [0.5, 2.5], rtol=0, atol=1e-14)
+    with pytest.raises(ShapeError, match="2 are wanted"):
+        solve_ivp(
+            lambda t, y: [1.0, 1.0],
+            (0, 3),
+            [0.0, 0.0],
+            switches=[Switch(lambda t, y: y - 0.5, rate=lambda t, y, ydot: ydot[0], size=2)],
+        )
+
+
+def test_exception_in_rate_passes_with_a_note_and_the_result_so_far():
+    def rate(t, y, ydot):
+        if t > 0.0:
+            raise ZeroDivisionError("mine")
+        return 1.0
+
+    with pytest.raises(ZeroDivisionError, match="mine") as caught:
+        solve_ivp(lambda t, y: [1.0], (0, 2), [-1.0], switches=[Switch(lambda t, y: y[0], rate=rate)])
+    assert any("rate" in note for note in caught.value.__notes__)
+    assert len(caught.value.partial.events) == 1

@@ -71,7 +71,7 @@ class Plan(NamedTuple):
     reset_calls: list
     ints: np.ndarray
     reals: np.ndarray
-    rates: list[int]
+    rates: list[tuple[int, int]]  # switches with a given rate, and their first function
     functions: tuple
     compiled: bool
 
@@ -127,7 +127,7 @@ def make_plan(fun, switches: tuple[Switch, ...], n: int, args: tuple, compiled: 
         reset_calls,
         ints,
         reals,
-        [i for i, (k, q) in enumerate(owner) if switches[k].rate is not None and q == 0],
+        [(k, i) for i, (k, q) in enumerate(owner) if switches[k].rate is not None and q == 0],
         tuple(functions),
         is_compiled,
     )

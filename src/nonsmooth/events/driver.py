@@ -43,14 +43,14 @@ from nonsmooth.integrators.driver import get_method, make_control, make_work, no
 from nonsmooth.results.events import Event
 
 from .binding import Bound
+from .checks import check_not_zero, check_rates, check_rates_at_events
+from .log import EventLog
 from .options import SwitchOptions
 from .sustained import Held
 
 EPS = np.finfo(float).eps
 #: Longest time in the compiled loop before Python looks at signals, in seconds.
 SLICE = 0.03
-
-_KINDS = {core.EV_SWITCH: "switch", core.EV_TOUCH: "touch", core.EV_JUMP: "switch"}
 
 
 @cache
@@ -107,11 +107,11 @@ class SwitchedRun:
         )
         self.pending: tuple[np.ndarray, np.ndarray] | None = None
         self.held = Held(bound, self._scale())
-        self.events: list[Event] = []
+        self.events = EventLog(bound.names, n)
         self.status: int | None = None
         self.message = ""
         self.error: IntegrationError | None = None
-        self.warned: set[int] = set()
+        self.warned: set = set()
         self.steps_per_slice = 400 if bound.compiled else 32
         self.first_step = float(first_step or 0.0)
 
@@ -174,13 +174,13 @@ class SwitchedRun:
         if self._event_start(self.first_step, modes=1) == core.SPECIAL:
             self._start_at_zero()
         if self.bound.plan.rates:
-            self._check_rates()
+            check_rates(self)
 
     def _start_at_zero(self):
         """Some switching function is zero at the start, or a unilateral one negative."""
         bound, t, y = self.bound, self.t, self.y
         g = self.sw.G[core.G_START].copy()
-        self._check_not_zero(g)
+        check_not_zero(self, g)
         scale = self.sw.reals[:, core.SCALE]
         unilateral = self.sw.ints[:, core.KIND] == core.UNILATERAL
         beyond = np.flatnonzero(unilateral & (g < -(self.sw.reals[:, core.TOL] + 8 * EPS * scale)))
@@ -230,42 +230,6 @@ class SwitchedRun:
             loop.rate_now(self.entry(), i, self.t, self.y, slope, self.bound.p, self._scale(), buffer, out)
         )
 
-    def _check_rates(self):
-        """A given rate must agree with the one found along the flow."""
-        for i, (k, q) in enumerate(self.bound.owner):
-            rate = self.bound.switches[k].rate
-            if rate is None or q > 0:
-                continue
-            given = float(np.ravel(rate(self.t, self.y.copy(), self.work.F[K_0].copy()))[0])
-            found = self.rate(i)
-            if abs(given - found) > 1e-3 * (abs(found) + abs(given)) + 1e-6:
-                raise EventError(
-                    f"`rate` of switch {self.bound.names[i]!r} is {given:.6g} at the start; g changes at {found:.6g} along "
-                    "the solution: correct it or leave it out."
-                )
-
-    def _check_not_zero(self, g):
-        """A switching function that is zero wherever it is tried is a mistake."""
-        zero = g == 0.0
-        if not zero.any():
-            return
-        rng = np.random.default_rng(1)
-        probes = 5
-        for k in range(probes):
-            if not zero.any():
-                return
-            move = 0.1 * (k + 1) * (np.abs(self.y) + 1.0) * rng.uniform(-1.0, 1.0, self.y.size)
-            try:
-                zero &= self.bound.g_values(self.t + 0.01 * (k + 1) * self._scale(), self.y + move) == 0.0
-            except Exception:  # outside its domain: not a constant
-                return
-        if zero.any():
-            i = int(np.flatnonzero(zero)[0])
-            raise EventError(
-                f"switch {self.bound.names[i]!r} is constant zero over {probes + 1} probes around the start: g must vanish at "
-                "events only."
-            )
-
     # -- the loop
     # ---------------------------------------------------------------------------------------------
 
@@ -303,6 +267,8 @@ class SwitchedRun:
                     )
             self.pending = rows, Q
             self._raise_kept()
+            if self.bound.plan.rates and self.latest is not None:
+                check_rates_at_events(self, rows, self.latest)
             if code != core.FULL:
                 self._decide(code)
             yield self.pending
@@ -318,24 +284,11 @@ class SwitchedRun:
 
     def _take(self):
         used, count = self.out.used.tolist()
+        self.latest = None
         rows, Q = self.out.rows[:used].copy(), self.out.Q[:used].copy()
-        n = self.bound.n
         if count:
-            ev = self.out.ev[:count].copy()
-            for row, head in zip(ev, ev[:, :6].tolist()):
-                i = int(head[1])
-                kind = _KINDS[int(head[2])]
-                if kind == "switch" and self.sw.ints[i, core.KIND] == core.UNILATERAL:
-                    kind = "open" if i in self.held.resting else "impact"
-                extra = {
-                    "direction": int(head[3]),
-                    "iterations": int(head[4]),
-                    "rate": head[5],
-                    "jump": head[2] == core.EV_JUMP,
-                }
-                self.events.append(
-                    Event(head[0], kind, self.bound.names[i], row[6 : 6 + n], row[6 + n :], i, None, extra)
-                )
+            self.latest = self.out.ev[:count].copy()
+            self.events.add_rows(self.latest, self.sw.ints, frozenset(self.held.resting))
         self.out.used[:] = 0
         return rows, Q
 
@@ -552,8 +505,8 @@ class SwitchedRun:
             if was_sliding:
                 alpha = self.held.combination(self.t, self.y)[0][sorted(self.held.sliding).index(i)]
                 side = 1.0 if alpha > 0.5 else -1.0
-                self.events[-1] = self._event(
-                    self.t, "switch", i, self.y, self.y, direction=int(side), sliding="end"
+                self.events.replace_last(
+                    self._event(self.t, "switch", i, self.y, self.y, direction=int(side), sliding="end")
                 )
             self._unhold(i)
             self.bound.p[i] = side

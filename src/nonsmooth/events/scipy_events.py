@@ -75,9 +75,7 @@ class ScipyEvents:
                         Q = Q[: r + 1].copy()
                         Q[r] = _restricted(piece, root)
                         run.status, run.message = 1, "A termination event occurred."
-                        run.events = [
-                            event for event in run.events if abs(event.t - run.t_0) <= abs(root - run.t_0)
-                        ]
+                        run.events.keep_within(run.t_0, abs(root - run.t_0))
                         return rows, Q
             self.t, self.y, self.g = t, y.copy(), new
         return rows, Q

@@ -23,8 +23,8 @@ class Switch:
     g : callable
         ``g(t, y)`` or ``g(t, y, p)``, a float (or an array of `size` values).
     rate : callable, optional
-        ``rate(t, y, ydot) -> float``, dg/dt. Checked at the start against the rate found from `g` along the flow,
-        which is the one that is used.
+        ``rate(t, y, ydot) -> float`` (or `size` values), dg/dt. Checked against the rate found from `g` along the
+        flow, which is the one that is used: at the start (`EventError`) and at every event (`RateWarning`).
     kind : {"bilateral", "unilateral"}
         Bilateral: g crosses zero, the mode (+1 for g >= 0, -1 for g < 0) changes, and the event is placed
         just behind the zero. Unilateral: g >= 0 always, `reset` acts, and the event is placed just before the
