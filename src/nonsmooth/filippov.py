@@ -9,18 +9,15 @@ there the next active set comes from a linear complementarity problem, eq. (13).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from nonsmooth.errors import InputError, IntegrationError, NonFiniteError, RangeError
-from nonsmooth.integrators.driver import METHODS, nested_eval
+from nonsmooth.integrators.driver import METHODS
 from nonsmooth.model.system import MechanicalSystem
-from nonsmooth.results.events import Event
-from nonsmooth.results.result import Result
 from nonsmooth.sliding.compiled import check_start, compile_system
 from nonsmooth.sliding.groups import FilippovSystem, Group, relay, sign_term
 from nonsmooth.sliding.mechanics import from_mechanical
+from nonsmooth.sliding.outcome import result_of
 from nonsmooth.sliding.run import FilippovRun, Options
 
 __all__ = ["FilippovSystem", "Group", "relay", "sign_term", "solve_filippov"]
@@ -148,11 +145,11 @@ def solve_filippov(
         if t1 > t0:
             run.go()
     except IntegrationError as error:
-        error.partial = _result(system, run, x, None, False, status=-1, message=str(error))
+        error.partial = result_of(system, run, x, None, False, status=-1, message=str(error))
         raise
     except BaseException as error:  # user code, Ctrl-C: same object, with what was computed so far
         run.flush()
-        partial = _result(
+        partial = result_of(
             system, run, x, None, False, status=-2, message=f"stopped by {type(error).__name__}"
         )
         try:
@@ -161,7 +158,7 @@ def solve_filippov(
         except AttributeError:
             pass
         raise
-    return _result(system, run, x, times, dense_output)
+    return result_of(system, run, x, times, dense_output)
 
 
 def _as_filippov(system, t0, x):
@@ -211,141 +208,3 @@ def _checked_times(t_eval, t0, t1):
     if times.ndim != 1 or np.any(np.diff(times) < 0) or (times.size and (times[0] < t0 or times[-1] > t1)):
         raise InputError(f"solve_filippov: t_eval must be ascending instants inside ({t0}, {t1})")
     return times
-
-
-class FilippovSolution:
-    """Dense output of a run: ``sol(t)`` is (n,) or (n, len(t)); right limits at switching points."""
-
-    def __init__(self, t, y, Q):
-        self.t, self.y, self.Q = t, y, Q
-
-    def __call__(self, t):
-        times = np.atleast_1d(np.asarray(t, dtype=np.float64))
-        if len(self.Q) == 0:
-            out = np.repeat(self.y[:, :1], times.size, axis=1)
-        else:
-            at = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.Q) - 1)
-            h = self.Q[
-                at, -1, 0
-            ]  # length of time of the polynomial; a step cut on dense output keeps the whole one
-            theta = np.where(h > 0.0, (times - self.t[at]) / np.where(h > 0.0, h, 1.0), 1.0)
-            out = nested_eval(self.y.T[at], self.Q[at, :-1], theta).T
-            end = times >= self.t[-1]
-            out[:, end] = self.y[:, -1:]
-        return out[:, 0] if np.ndim(t) == 0 else out
-
-
-def _modes(active, starts):
-    """0 inactive, 1 member of a sliding set, 2 the only active region of its group; (regions, times)."""
-    modes = active.astype(np.int8).T.copy()
-    for j in range(len(starts) - 1):
-        rows = slice(starts[j], starts[j + 1])
-        alone = modes[rows].sum(axis=0) == 1
-        modes[rows] *= np.where(alone, 2, 1).astype(np.int8)
-    return modes
-
-
-class FilippovEvents(Sequence):
-    """Switching points as a sequence of `Event`, one for every group whose active regions change; made on
-    first access.
-
-    Parameters
-    ----------
-    names : list of str
-        Names of the groups.
-    times : ndarray
-    sets : list
-        Active sets before, between and after the switching points.
-    accumulated : list of float
-        Instants at which switching points accumulate.
-    """
-
-    def __init__(self, names, times, sets, accumulated):
-        self._source = names, times, sets, accumulated
-        self._events = None
-
-    @property
-    def _all(self):
-        if self._events is None:
-            names, times, sets, accumulated = self._source
-            self._events = [
-                Event(
-                    t, _kind(t, old, new, accumulated), name, np.array(old, np.int8), np.array(new, np.int8)
-                )
-                for t, before, after in zip(times.tolist(), sets, sets[1:])
-                for name, old, new in zip(names, before, after)
-                if old != new
-            ]
-        return self._events
-
-    def __len__(self):
-        return len(self._all)
-
-    def __getitem__(self, index):
-        return self._all[index]
-
-    def __repr__(self):
-        return repr(self._all)
-
-
-def _kind(t, old, new, accumulated):
-    if t in accumulated:
-        return "zeno"
-    if len(old) == 1 and len(new) > 1:
-        return "stick"
-    if len(old) > 1 and len(new) == 1:
-        return "slip"
-    return "switch"
-
-
-def _result(system, run, x0, times, want_dense, status=0, message=""):
-    o, starts = run.out, run.c.starts
-    t = np.concatenate([[run.t0], *o.t])
-    y = np.concatenate([x0[None], *o.y]).T
-    active = np.concatenate([np.zeros((0, run.R), dtype=np.int8), *o.active])
-    first = active[:1] if len(active) else (run.active > 0)[None].astype(np.int8)
-    active = np.concatenate([first, active])
-    event_t = np.concatenate([[], *o.event_t])
-    after = np.concatenate([np.zeros((0, run.R), dtype=np.int8), *o.after])
-    dt = np.concatenate([[0.0], np.diff(t)])
-    counts = run.counts
-    counts["total"] = counts["f"] + counts["h"] + 6 * counts["grad_h"]
-    edges = np.concatenate([[run.t0], event_t, [t[-1]]])
-    sets = run.named_all(np.concatenate([first, after]))
-    extra = {
-        "sliding_sets": list(zip(edges[:-1].tolist(), edges[1:].tolist(), sets)),
-        "evaluations": counts,
-        "t_switch": event_t,
-        "notes": list(o.notes),
-        "gradient_sources": dict(run.c.derivatives),
-    }
-    if run.o.dense and o.Q:
-        extra["sol"] = FilippovSolution(t, y, np.concatenate(o.Q))
-    if times is not None:
-        at = np.clip(np.searchsorted(t, times, side="left"), 0, t.size - 1)
-        y_out = extra["sol"](times) if "sol" in extra else np.repeat(y[:, :1], times.size, axis=1)
-        modes = _modes(active[at], starts)
-        t_out, dt_out = times, dt[at]
-    else:
-        # Switching points twice: left limit, right limit (the state is the same, the active set is not).
-        twice = np.searchsorted(t, event_t, side="left")
-        twice = twice[(twice < t.size)]
-        order = np.sort(np.concatenate([np.arange(t.size), twice]), kind="stable")
-        t_out, y_out, dt_out = t[order], y[:, order], dt[order]
-        modes_active = active[order].copy()
-        second = np.flatnonzero(np.diff(order, prepend=-1) == 0)
-        modes_active[second] = after[: second.size]
-        dt_out[second] = 0.0
-        modes = _modes(modes_active, starts)
-    if not want_dense:
-        extra.pop("sol", None)
-    law_names = [
-        f"{system.group_name(j)} {name}" for j, group in enumerate(system.groups) for name in group.regions
-    ]
-    return Result(
-        t_out, y=y_out, modes=modes, dt=dt_out, order=np.full(t_out.size, run.data.order),
-        events=FilippovEvents(run.names, event_t, sets, [t for t, _ in o.accumulations]), status=status,
-        message=message, law_names=law_names, coordinate_names=system.names or (), method=run.o.method,
-        method_options={"rtol": run.o.rtol, "epsilon": float(run.opt[3]), "location": float(run.opt[2])},
-        params=system.params, extra=extra, **run.counters,
-    )  # fmt: skip

@@ -90,11 +90,12 @@ def least_norm(D, r, d, lam):
 
 
 @kernel
-def one_surface(starts, active, F, G, z, out):
-    """`combine` for sliding on a single surface (codimension one), the usual case; `out` holds x'_0."""
-    n = out.size
-    i = -1
-    b = -1
+def surfaces(starts, active, rows, bases):
+    """The surfaces of an active set: every member r of I^j beyond the first one, a, stands for ``h_r = h_a``.
+
+    `rows` and `bases` (R,) get r and a of each; returns their number d, the codimension.
+    """
+    d = 0
     for j in range(starts.size - 1):
         base = -1
         for k in range(starts[j], starts[j + 1]):
@@ -102,30 +103,10 @@ def one_surface(starts, active, F, G, z, out):
                 if base < 0:
                     base = k
                 else:
-                    i = k
-                    b = base
-    r = G[i, n] - G[b, n]
-    d = 0.0
-    size = 0.0
-    for k in range(n):
-        c = G[i, k] - G[b, k]
-        r += c * out[k]
-        product = c * (F[i, k] - F[b, k])
-        d += product
-        size += abs(product)
-    if not abs(d) > SINGULAR * size:
-        # Condition B' is violated: both fields have the same normal speed. Equal weights are the least-norm
-        # choice.
-        lam = 0.5
-        ratio = 0.0 if abs(r) <= 1e-8 * size else -1.0
-    else:
-        lam = -r / d
-        ratio = abs(d) / size
-    z[i] = lam
-    z[b] = 1.0 - lam
-    for k in range(n):
-        out[k] += lam * (F[i, k] - F[b, k])
-    return ratio
+                    rows[d] = k
+                    bases[d] = base
+                    d += 1
+    return d
 
 
 @kernel
@@ -150,60 +131,44 @@ def combine(starts, active, F, G, z, out):
     """
     noinline()
     n = out.size
-    m = starts.size - 1
     R = active.size
-    d = 0
+    rows = np.empty(R, dtype=np.int64)
+    bases = np.empty(R, dtype=np.int64)
+    d = surfaces(starts, active, rows, bases)
     for k in range(n):
         out[k] = F[R, k]
-    for j in range(m):
-        base = -1
-        for k in range(starts[j], starts[j + 1]):
-            z[k] = 0.0
-            if active[k] > 0.0:
-                if base < 0:
-                    base = k
-                    z[k] = 1.0
-                    for i in range(n):
-                        out[i] += F[k, i]
-                else:
-                    d += 1
+    for k in range(R):
+        z[k] = active[k]
+    for a in range(d):
+        z[rows[a]] = 0.0
+    for k in range(R):
+        if z[k] > 0.0:
+            for i in range(n):
+                out[i] += F[k, i]
     if d == 0:
         return 1.0
-    if d == 1:
-        return one_surface(starts, active, F, G, z, out)
-    rows = np.empty(d, dtype=np.int64)
-    bases = np.empty(d, dtype=np.int64)
     D = np.empty((d, d))
     A = np.empty((d, d))
     r = np.empty(d)
     lam = np.empty(d)
     piv = np.empty(d, dtype=np.int64)
-    d = 0
-    for j in range(m):
-        base = -1
-        for k in range(starts[j], starts[j + 1]):
-            if active[k] > 0.0:
-                if base < 0:
-                    base = k
-                else:
-                    rows[d] = k
-                    bases[d] = base
-                    d += 1
     for a in range(d):
         i, b = rows[a], bases[a]
         s = G[i, n] - G[b, n]
         size = 0.0
         for k in range(n):
-            c = G[i, k] - G[b, k]
-            s += c * out[k]
+            s += (G[i, k] - G[b, k]) * out[k]
         r[a] = -s
         for e in range(d):
             s = 0.0
+            terms = 0.0
             for k in range(n):
-                s += (G[i, k] - G[b, k]) * (F[rows[e], k] - F[bases[e], k])
+                product = (G[i, k] - G[b, k]) * (F[rows[e], k] - F[bases[e], k])
+                s += product
+                terms += abs(product)
             D[a, e] = s
-            size = max(size, abs(s))
-        # Rows have the units of their indicators: scale them to one before looking at pivots.
+            size = max(size, terms)
+        # Rows have the units of their indicators: scale them by their largest terms before looking at pivots.
         if size > 0.0:
             r[a] /= size
             for e in range(d):
@@ -213,8 +178,14 @@ def combine(starts, active, F, G, z, out):
         for e in range(d):
             A[a, e] = D[a, e]
     ratio = lu_factor(A, piv, d)
+    for a in range(d):
+        ratio = min(ratio, abs(A[a, a]))
     if ratio > SINGULAR:
         lu_solve(A, piv, d, lam)
+    elif d == 1:
+        # Condition B' is violated: both fields have the same normal speed. Equal weights are the least-norm choice.
+        lam[0] = 0.5
+        ratio = 0.0 if abs(r[0]) <= 1e-8 else -1.0
     else:
         # Condition B' is violated. Least norm around equal weights: no region is preferred.
         for a in range(d):
@@ -233,33 +204,6 @@ def combine(starts, active, F, G, z, out):
 
 
 @kernel
-def components(starts, active, watch, z, h, out):
-    """Components of the switching function psi: z_k for sliding members, ``h_k - min h`` for regions outside
-    I.
-
-    psi of Stewart 1996, sec. 4, is the smallest of them (and of t* - t); looked at one by one they are
-    smooth. Regions that are not watched, and the only member of an I^j, get 1.
-    """
-    for j in range(starts.size - 1):
-        members = 0
-        low = np.inf
-        for k in range(starts[j], starts[j + 1]):
-            out[k] = 1.0
-            if active[k] > 0.0:
-                members += 1
-                low = min(low, h[k])
-        for k in range(starts[j], starts[j + 1]):
-            if watch[k] > 0.0:
-                if active[k] > 0.0:
-                    if members > 1:
-                        out[k] = z[k]
-                else:
-                    out[k] = h[k] - low
-                    if not np.isfinite(h[k]) or not np.isfinite(low):
-                        out[k] = np.nan
-
-
-@kernel
 def project(starts, active, h, G, y):
     """One Newton step of least norm back onto the surfaces ``h_i = h_k``, i, k in I^j. Returns the largest
     drift.
@@ -269,20 +213,9 @@ def project(starts, active, h, G, y):
     noinline()
     n = y.size
     R = active.size
-    m = starts.size - 1
     rows = np.empty(R, dtype=np.int64)
     bases = np.empty(R, dtype=np.int64)
-    d = 0
-    for j in range(m):
-        base = -1
-        for k in range(starts[j], starts[j + 1]):
-            if active[k] > 0.0:
-                if base < 0:
-                    base = k
-                else:
-                    rows[d] = k
-                    bases[d] = base
-                    d += 1
+    d = surfaces(starts, active, rows, bases)
     drift = 0.0
     if d == 0:
         return drift

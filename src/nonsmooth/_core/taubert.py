@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from .filippov_run import ACTIVE, COUNT, R_, SLIDES, H, watch_all
+from .filippov_layout import ACTIVE, HEAD, LIST, N_ACTIVE, R_, SLIDES, WATCH, H
 from .jit import kernel
+from .sliding_functions import field, switch
 
 
 @kernel
-def select(g, t, y, p, lay, starts, buffer):
+def select(t, y, p, lay, starts, buffer):
     """Make the region of the smallest indicator the only active one in every group."""
-    g(t, y, p, buffer)
+    switch(t, y, p, buffer)
     a, h = lay[ACTIVE], lay[H]
     for j in range(starts.size - 1):
         best = starts[j]
@@ -26,10 +27,11 @@ def select(g, t, y, p, lay, starts, buffer):
             if p[h + k] < p[h + best]:
                 best = k
         p[a + best] = 1.0
+        p[lay[LIST] + j] = best
 
 
 @kernel
-def taubert(f, g, t, y, dt, stages, p, lay, starts, t_out, y_out, mode_out):
+def taubert(t, y, dt, stages, p, lay, starts, t_out, y_out, mode_out):
     """Steps of size `dt`, cut at the instants `t_out`; states there into the rows of `y_out`, active regions
     into `mode_out`.
 
@@ -46,13 +48,15 @@ def taubert(f, g, t, y, dt, stages, p, lay, starts, t_out, y_out, mode_out):
     K = np.empty((4, n))
     x = np.empty(n)
     steps = 0
-    p[lay[COUNT] + SLIDES] = 0.0
-    watch_all(lay, p, 1.0)
+    p[lay[HEAD] + SLIDES] = 0.0
+    p[lay[HEAD] + N_ACTIVE] = starts.size - 1
+    for k in range(R):
+        p[lay[WATCH] + k] = 1.0
     for i in range(t_out.size):
         while t < t_out[i]:
             h = min(dt, t_out[i] - t)
-            select(g, t, y, p, lay, starts, buffer)
-            f(t, y, p, K[0])
+            select(t, y, p, lay, starts, buffer)
+            field(t, y, p, K[0])
             if stages == 1:
                 for k in range(n):
                     y[k] += h * K[0, k]
@@ -61,8 +65,8 @@ def taubert(f, g, t, y, dt, stages, p, lay, starts, t_out, y_out, mode_out):
                     c = 0.5 * h if s < 3 else h
                     for k in range(n):
                         x[k] = y[k] + c * K[s - 1, k]
-                    select(g, t + c, x, p, lay, starts, buffer)
-                    f(t + c, x, p, K[s])
+                    select(t + c, x, p, lay, starts, buffer)
+                    field(t + c, x, p, K[s])
                 for k in range(n):
                     y[k] += h / 6.0 * (K[0, k] + 2.0 * K[1, k] + 2.0 * K[2, k] + K[3, k])
             t += h

@@ -1,23 +1,33 @@
-"""The functions of a Filippov system made fit for the compiled run: three functions with the integrators'
-signature.
+"""The functions of a Filippov system made fit for the compiled run.
 
-``field`` is the sliding vector field of the active set that stands in `p`, ``switch`` the components of the
-switching function, ``model`` fills fields and gradients of a candidate set for the LCP. All of them count
-evaluations of f, h and grad h one by one, as Stewart 1996 does in Tables 1 and 2.
+Three compiled functions hold all that is special of a system: its fields, its indicators and their gradients, each writing
+what a mask asks for. `nonsmooth._core.sliding_functions` makes of them the sliding field and the switching function; it
+reaches them at their addresses, which stand in the array `p` of a run.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from dataclasses import field as default
-from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.filippov_run import COUNT, N_COUNT, SIZE, WORST
-from nonsmooth._core.jit import JIT_ENABLED, first_class, user_kernel
-from nonsmooth._core.rk import RHS
-from nonsmooth._core.sliding_functions import ENTRIES, ROWS, evaluate_function
+from nonsmooth._core.filippov_layout import (
+    A_COMBINE,
+    A_FIELDS,
+    A_GRADIENTS,
+    A_INDICATORS,
+    HEAD,
+    P_M,
+    P_N,
+    P_R,
+    SIZE,
+    STARTS,
+    WORST,
+    layout,
+)
+from nonsmooth._core.jit import JIT_ENABLED, addresses, user_kernel
+from nonsmooth._core.sliding_functions import COMBINE, PART, combine_in, register
 from nonsmooth.errors import ModelError, NonFiniteError, ShapeError
 from nonsmooth.model.derivatives import Differentiator
 from nonsmooth.model.functions import UserFunction
@@ -26,23 +36,23 @@ from nonsmooth.model.parameters import Parameters
 
 @dataclass
 class CompiledSystem:
-    """What a run needs of a system: first-class functions, layout of `p`, names.
+    """What a run needs of a system.
 
     Attributes
     ----------
-    field, switch, model : first-class functions ``(t, y, p, out)``
+    head : ndarray
+        The block of a run in `p` as it is at the start: sizes, addresses, first regions of the groups.
     n, starts, lay
-        Number of states, first region of each group, offsets into p (see `_core.filippov_run`).
-    values : UserFunction lists and arrays for calls from Python (audit, Taubert's methods)
+        Number of states, first region of each group, offsets into p (see `_core.filippov_layout`).
     derivatives : dict
         Where the gradients come from.
     keep : list
-        Scratch arrays that compiled code points into.
+        Compiled functions and scratch arrays that the addresses point to.
+    python : PythonSystem
+        The same functions for calls from Python.
     """
 
-    field: Any
-    switch: Any
-    model: Any
+    head: np.ndarray
     n: int
     starts: np.ndarray
     lay: np.ndarray
@@ -53,10 +63,11 @@ class CompiledSystem:
     seen: dict = default(default_factory=dict)
 
     def new_p(self):
-        """A fresh parameter array: the user's values, the rest zero."""
+        """A fresh parameter array: the user's values, then the block of the run."""
         p = np.zeros(int(self.lay[SIZE]))
         p[: self.parameters.flat.size] = self.parameters.flat
-        p[self.lay[COUNT] + WORST] = 1.0
+        p[self.lay[HEAD] : self.lay[HEAD] + self.head.size] = self.head
+        p[-1] = self.lay[HEAD]
         return p
 
 
@@ -181,70 +192,34 @@ def _parameter_key(params):
     return tuple((name, np.shape(value)) for name, value in params.items())
 
 
-def _layout(n_p, n, R, m):
-    sizes = [R, R, R, R, (R + 1) * n, R * (n + 1), N_COUNT]
-    offsets = np.concatenate([[n_p], n_p + np.cumsum(sizes)])
-    return np.array([n, R, m, *offsets], dtype=np.int64)
-
-
 def _build(python, t0, x0):
     n, R = python.n, len(python.fields)
     starts = np.array(python.starts, dtype=np.int64)
-    lay = _layout(python.parameters.flat.size, n, R, len(starts) - 1)
+    lay = layout(python.parameters.flat.size, n, R, len(starts) - 1)
     differ = Differentiator(t0, x0, x0, python.parameters.flat)
-
-    fields = _rows_function(python.fields + [python.smooth], n, x0, t0)
-    indicators = _indicator_function(python.indicators, python.mirror, n, x0, t0)
-    gradients = _gradient_function(python, differ, n, x0, t0)
-    parts = (
-        first_class(_rows_caller(fields, R), ROWS),
-        first_class(_entries_caller(indicators), ENTRIES),
-        first_class(_rows_caller(gradients, -1), ROWS),
+    functions = (
+        _rows_function(python.fields + [python.smooth], n, x0, t0),
+        _indicator_function(python.indicators, python.mirror, n, x0, t0),
+        _gradient_function(python, differ, n, x0, t0),
+        combine_in,
     )
-    generic = evaluate_function()
-    field, switch, model = (first_class(_operation(generic, *parts, starts, lay, op), RHS) for op in range(3))
+    head = np.zeros(int(lay[STARTS] - lay[HEAD]) + starts.size)
+    head[[P_N, P_R, P_M]] = n, R, starts.size - 1
+    # Addresses are below 2^53: a float64 holds them exactly.
+    where = [A_FIELDS, A_INDICATORS, A_GRADIENTS, A_COMBINE]
+    if JIT_ENABLED:
+        head[where] = addresses(functions, (PART, PART, PART, COMBINE))
+    else:
+        head[where] = [register(function) for function in functions]
+    head[WORST] = 1.0
+    head[lay[STARTS] - lay[HEAD] :] = starts
     return CompiledSystem(
-        field, switch, model, n, starts, lay, python.parameters, differ.sources, [differ.keep, parts], python
+        head, n, starts, lay, python.parameters, differ.sources, [differ.keep, functions], python
     )
 
 
-def _operation(generic, fields, indicators, gradients, starts, lay, op):
-    def call(t, y, p, out):
-        generic(fields, indicators, gradients, starts, lay, t, y, p, out, op)
-
-    return call
-
-
-def _compile(function, signature):
-    return user_kernel(function, signature) if JIT_ENABLED else function
-
-
-# An exception of user code ends at the boundary of a first-class function: the values it should have written
-# stay NaN, which ends the run, and `FilippovRun` raises it again.
-
-
-def _rows_caller(chain, always):
-    """First-class form of a chain of rows; `always` is the row written whatever the mask says (or -1)."""
-
-    def call(t, x, p, mask, out):
-        for k in range(mask.size):
-            if mask[k] > 0.0:
-                out[k, 0] = np.nan
-        if always >= 0:
-            out[always, 0] = np.nan
-        chain(t, x, p, mask, out)
-
-    return call
-
-
-def _entries_caller(chain):
-    def call(t, x, p, mask, out):
-        for k in range(mask.size):
-            if mask[k] > 0.0:
-                out[k] = np.nan
-        chain(t, x, p, mask, out)
-
-    return call
+def _compile(function):
+    return user_kernel(function, PART, inner=True) if JIT_ENABLED else function
 
 
 # -- chains: evaluate the rows that are asked for
@@ -271,20 +246,20 @@ def _rows_function(values, n, x0, t0):
         for k in range(last + 1):
             if flags[k] > 0.0 and (k == last or mask[k] > 0.0):
                 for i in range(n):
-                    F[k, i] = data[k, i]
+                    F[k * n + i] = data[k, i]
 
-    chain = _compile(constants, ROWS)
+    chain = _compile(constants)
     for k, value in enumerate(values):
         if isinstance(value, UserFunction):
-            chain = _compile(_then_row(chain, value.writer(x0, x0, t0), k, k == last), ROWS)
+            chain = _compile(_then_row(chain, value.writer(x0, x0, t0), k, n, k == last))
     return chain
 
 
-def _then_row(first, writer, k, always):
+def _then_row(first, writer, k, n, always):
     def both(t, x, p, mask, F):
         first(t, x, p, mask, F)
         if always or mask[k] > 0.0:
-            writer(t, x, x, p, F[k])
+            writer(t, x, x, p, F[k * n : (k + 1) * n])
 
     return both
 
@@ -301,11 +276,11 @@ def _indicator_function(values, mirror, n, x0, t0):
                     s += data[k, i] * x[i]
                 h[k] = s
 
-    chain = _compile(constants, ENTRIES)
+    chain = _compile(constants)
     for k, value in enumerate(values):
         if isinstance(value, UserFunction) and mirror[k] < 0:
             other = mirror.index(k) if k in mirror else k
-            chain = _compile(_then_entry(chain, value.writer(x0, x0, t0), k, other), ENTRIES)
+            chain = _compile(_then_entry(chain, value.writer(x0, x0, t0), k, other))
     return chain
 
 
@@ -358,57 +333,62 @@ def _gradient_function(python, differ, n, x0, t0):
     def constants(t, x, p, mask, G):
         for k in range(R):
             if mask[k] > 0.0:
-                G[k, n] = 0.0
+                row = k * (n + 1)
+                G[row + n] = 0.0
                 if flags[k] > 0.0:
                     for i in range(n):
-                        G[k, i] = data[k, i]
+                        G[row + i] = data[k, i]
 
-    chain = _compile(constants, ROWS)
+    chain = _compile(constants)
     for k, vector, matrix in chain_parts:
         region = -1 - k if k < 0 else k
         other = mirror.index(region) if region in mirror else region
         if k < 0:
-            chain = _compile(_then_rate(chain, vector, region, other, n), ROWS)
+            chain = _compile(_then_rate(chain, vector, region, other, n))
         elif matrix is None:
-            chain = _compile(_then_gradient(chain, vector, region, other, n), ROWS)
+            chain = _compile(_then_gradient(chain, vector, region, other, n))
         else:
-            chain = _compile(_then_jacobian(chain, matrix, region, other, n), ROWS)
+            chain = _compile(_then_jacobian(chain, matrix, region, other, n))
     return chain
 
 
 def _then_gradient(first, writer, k, other, n):
+    a, b = k * (n + 1), other * (n + 1)
+
     def both(t, x, p, mask, G):
         first(t, x, p, mask, G)
         if mask[k] > 0.0 or mask[other] > 0.0:
-            writer(t, x, x, p, G[k, :n])
+            writer(t, x, x, p, G[a : a + n])
             if other != k:
                 for i in range(n):
-                    G[other, i] = -G[k, i]
+                    G[b + i] = -G[a + i]
 
     return both
 
 
 def _then_jacobian(first, writer, k, other, n):
+    a, b = k * (n + 1), other * (n + 1)
+
     def both(t, x, p, mask, G):
         first(t, x, p, mask, G)
         if mask[k] > 0.0 or mask[other] > 0.0:
-            row = np.empty((1, n))
-            writer(t, x, x, p, row)
-            for i in range(n):
-                G[k, i] = row[0, i]
-                if other != k:
-                    G[other, i] = -row[0, i]
+            writer(t, x, x, p, G[a : a + n].reshape((1, n)))
+            if other != k:
+                for i in range(n):
+                    G[b + i] = -G[a + i]
 
     return both
 
 
 def _then_rate(first, writer, k, other, n):
+    a, b = k * (n + 1) + n, other * (n + 1) + n
+
     def both(t, x, p, mask, G):
         first(t, x, p, mask, G)
         if mask[k] > 0.0 or mask[other] > 0.0:
-            writer(t, x, x, p, G[k, n : n + 1])
+            writer(t, x, x, p, G[a : a + 1])
             if other != k:
-                G[other, n] = -G[k, n]
+                G[b] = -G[a]
 
     return both
 

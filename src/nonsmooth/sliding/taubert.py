@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonsmooth._core import filippov_run as core
+from nonsmooth._core import filippov_layout as core
 from nonsmooth._core.taubert import taubert
 from nonsmooth.errors import InputError, NonFiniteStateError, RangeError
 from nonsmooth.results.result import Result
@@ -35,10 +35,10 @@ def solve_taubert(compiled, system, t_span, x0, method, dt, t_eval):
     y_out = np.empty((times.size, compiled.n))
     modes = np.empty((times.size, int(compiled.lay[core.R_])), dtype=np.int8)
     steps = taubert(
-        compiled.field, compiled.switch, t0, y, float(dt), _STAGES[method], p, compiled.lay, compiled.starts,
+        t0, y, float(dt), _STAGES[method], p, compiled.lay, compiled.starts,
         times, y_out, modes
     )  # fmt: skip
-    count = p[compiled.lay[core.COUNT] :]
+    count = p[compiled.lay[core.HEAD] :]
     counts = {"f": int(count[core.N_F]), "h": int(count[core.N_H]), "grad_h": 0}
     counts["total"] = counts["f"] + counts["h"]
     ok = steps >= 0

@@ -1,0 +1,231 @@
+"""Around one step with a constant active set: what it tells of the switching function, and its record.
+
+`suspicious` and `look_inside` find components that dip below zero inside a step and come back.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .filippov_layout import (
+    A_SWITCH,
+    ACTIVE,
+    ARMED,
+    C_DENSE,
+    C_FIELD,
+    COUNT_OUT,
+    EPS,
+    G_END,
+    G_MIDDLE,
+    G_PREVIOUS,
+    G_ROOT,
+    G_START,
+    H_PREVIOUS,
+    H_SCALE,
+    MIDDLE,
+    OUT_T,
+    POINT,
+    R_,
+    ROWS,
+    RUN_T,
+    SLOPE,
+    SPARE,
+    Z_EPS,
+    H,
+    T,
+    Z,
+)
+from .jit import caller, float64, int64, kernel, types, void
+from .rk import H_NEXT, METHOD_T, Q_0, RHS, WORK_T, dense_eval
+from .runs import as_dense, as_rhs
+
+call_rhs = caller(RHS)
+
+#: (method, work, run, h, dipped): the component that changes sign inside the step, or -1.
+LOOK = int64(METHOD_T, WORK_T, RUN_T, float64, int64)
+
+
+@kernel(void(RUN_T, float64), internal=True)
+def thresholds(run, epsilon):
+    """Update the size of each group's indicators and epsilon of the epsilon-active sets from h at the present state."""
+    p, C, lay, starts = run.p, run.C, run.lay, run.starts
+    h = lay[H]
+    for j in range(starts.size - 1):
+        low = np.inf
+        high = -np.inf
+        for k in range(starts[j], starts[j + 1]):
+            low = min(low, p[h + k])
+            high = max(high, p[h + k])
+        spread = high - low
+        for k in range(starts[j], starts[j + 1]):
+            if spread > C[H_SCALE, k]:
+                C[H_SCALE, k] = spread
+            C[EPS, k] = epsilon * C[H_SCALE, k]
+            if p[lay[ACTIVE] + k] > 0.0:
+                C[EPS, k] = Z_EPS
+
+
+@kernel(types.boolean(RUN_T, int64), internal=True)
+def crosses(run, k):
+    """Whether component k changed sign between the start of the step and the point looked at."""
+    C = run.C
+    return C[G_END, k] < 0.0 and (C[ARMED, k] > 0.0 or C[G_END, k] < -C[EPS, k])
+
+
+@kernel(void(RUN_T, int64), internal=True)
+def keep_values(run, back):
+    """Weights, indicators, fields and gradients in p: kept aside (0) before other points are looked at, or put back (1)."""
+    p, lay = run.p, run.lay
+    for k in range(lay[SLOPE] - lay[Z]):
+        if back == 0:
+            p[lay[SPARE] + k] = p[lay[Z] + k]
+        else:
+            p[lay[Z] + k] = p[lay[SPARE] + k]
+
+
+@kernel(types.boolean(RUN_T, float64), part=True)
+def suspicious(run, h):
+    """True if some positive component may have dipped below zero inside the step, judged by the parabola
+    through three step ends.
+    """
+    C, p, lay = run.C, run.p, run.lay
+    ratio = run.opt[H_PREVIOUS] / h
+    for k in range(lay[R_]):
+        g0 = C[G_START, k]
+        g1 = C[G_END, k]
+        if g1 < 0.0 or C[ARMED, k] == 0.0:
+            continue
+        if min(g0, g1) < 0.1 and p[lay[ACTIVE] + k] > 0.0:
+            # A weight near zero, and its change over this or the last step could take it below: sliding may end and
+            # begin again inside the step.
+            change = abs(g1 - g0)
+            if ratio > 0.0 and np.isfinite(C[G_PREVIOUS, k]):
+                change = max(change, abs(g0 - C[G_PREVIOUS, k]) / ratio)
+            else:
+                change = 1.0
+            if min(g0, g1) < 2.0 * change:
+                return True
+        if ratio <= 0.0:
+            # First step of a piece: no history. A component that changed little cannot have turned.
+            if min(g0, g1) < 2.0 * abs(g1 - g0) or min(g0, g1) < 0.05 * C[H_SCALE, k]:
+                return True
+            continue
+        gp = C[G_PREVIOUS, k]
+        if not np.isfinite(gp):  # the component means something else since the last switching point
+            if min(g0, g1) < 2.0 * abs(g1 - g0):
+                return True
+            continue
+        # Second divided difference on (-ratio, 0, 1), then the lowest value of the parabola in [0, 1].
+        c2 = ((g1 - g0) - (g0 - gp) / ratio) / (1.0 + ratio)
+        slope = (g1 - g0) - c2
+        if c2 > 0.0 and slope < 0.0 and slope + 2.0 * c2 > 0.0:
+            low = g0 - 0.25 * slope * slope / c2
+            if low < 0.5 * min(g0, g1):
+                return True
+    return False
+
+
+@kernel(void(WORK_T, RUN_T, float64, float64, int64), part=True)
+def look_at(work, run, h, theta, row):
+    """The components at `theta` of the step on its dense output, into row `row` of C."""
+    x = run.B[POINT]
+    dense_eval(run.y, work.F[Q_0:], run.info[ROWS], theta, x)
+    call_rhs(run.calls[A_SWITCH], run.opt[T] + theta * h, x, run.p, run.C[row])
+
+
+@kernel(float64(WORK_T, RUN_T, float64, float64, float64), part=True)
+def vertex(work, run, h, at, width):
+    """Place of the lowest weight near `at`, or of the first negative one, by repeated halving of (at - width, at + width)."""
+    C, p, lay = run.C, run.p, run.lay
+    a = max(at - width, 0.0)
+    b = min(at + width, 1.0)
+    best = at
+    for _ in range(8):
+        low = np.inf
+        best = at
+        for i in range(1, 4):
+            theta = a + 0.25 * i * (b - a)
+            look_at(work, run, h, theta, G_ROOT)
+            for k in range(lay[R_]):
+                if p[lay[ACTIVE] + k] > 0.0 and C[G_ROOT, k] < low:
+                    low = C[G_ROOT, k]
+                    best = theta
+        if low < 0.0 or low > 0.1:
+            return best
+        quarter = 0.25 * (b - a)
+        a = best - quarter
+        b = best + quarter
+    return best
+
+
+@kernel(LOOK, part=True)
+def look_inside(method, work, run, h, dipped):
+    """A component may have dipped and come back: look at interior points of the dense output.
+
+    Evenly spaced points, then once more around the lowest weight. If one is negative its place is left in opt[MIDDLE]
+    and all components there in C[G_END].
+    """
+    C, p, lay = run.C, run.p, run.lay
+    dense = as_dense(run.calls[C_DENSE])
+    run.info[ROWS] = dense(method, as_rhs(run.calls[C_FIELD]), run.opt[T], run.y, h, p, work)
+    points = 9 if dipped == 1 else 3
+    lowest = np.inf
+    at = 0.0
+    for i in range(1, points + 2):
+        theta = i / (points + 1.0)
+        if i == points + 1:
+            if not lowest < 0.1:
+                break
+            theta = vertex(work, run, h, at, 1.0 / (points + 1.0))
+        look_at(work, run, h, theta, G_MIDDLE)
+        hit = -1
+        for k in range(lay[R_]):
+            if C[ARMED, k] > 0.0 and C[G_MIDDLE, k] < 0.0 and hit < 0:
+                hit = k
+            if p[lay[ACTIVE] + k] > 0.0 and C[G_MIDDLE, k] < lowest:
+                lowest = C[G_MIDDLE, k]
+                at = theta
+        if hit >= 0:
+            run.opt[MIDDLE] = theta
+            for k in range(lay[R_]):
+                C[G_END, k] = C[G_MIDDLE, k]
+            return hit
+    return -1
+
+
+@kernel(void(WORK_T, RUN_T, float64), internal=True)
+def limit_by_weights(work, run, h):
+    """Where x hardly moves the integrator does not limit its steps: let the weights change by 0.2 in a step at most."""
+    change = 0.1
+    for k in range(run.lay[R_]):
+        if run.p[run.lay[ACTIVE] + k] > 0.0:
+            change = max(change, abs(run.C[G_END, k] - run.C[G_START, k]))
+    work.reals[H_NEXT] = min(work.reals[H_NEXT], 0.2 / change * h)
+
+
+@kernel(void(RUN_T, float64), internal=True)
+def remember(run, h):
+    """The start of the step of length `h` just made becomes the earlier of the three points `suspicious` looks at."""
+    for k in range(run.lay[R_]):
+        run.C[G_PREVIOUS, k] = run.C[G_START, k]
+    run.opt[H_PREVIOUS] = h
+
+
+@kernel(void(WORK_T, RUN_T, OUT_T, float64), part=True)
+def record(work, run, out, h):
+    """Store the end of a step, its dense output (over a length of time `h`) and the active set it was made with."""
+    y, lay, info = run.y, run.lay, run.info
+    c = info[COUNT_OUT]
+    n = y.size
+    out.steps[c, 0] = run.opt[T]
+    for k in range(n):
+        out.steps[c, 1 + k] = y[k]
+    for k in range(lay[R_]):
+        out.steps[c, 1 + n + k] = run.p[lay[ACTIVE] + k]
+    if out.Q.shape[0] > 0:
+        last = out.Q.shape[1] - 1
+        for k in range(n):
+            for j in range(last):
+                out.Q[c, j, k] = work.F[Q_0 + j, k] if j < info[ROWS] else 0.0
+            out.Q[c, last, k] = h
+    info[COUNT_OUT] = c + 1

@@ -1,0 +1,289 @@
+"""The decisions a run of Algorithm 2 (Stewart 1996) leaves to Python: the first active set, choices between several,
+points where the conditions of the theory fail, accumulations of switching points.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonsmooth._core import filippov_layout as core
+from nonsmooth._core.filippov_sets import active_sets, set_active
+from nonsmooth._core.lemke import SOLVED, lemke
+from nonsmooth._core.sliding import SINGULAR, build_lcp, combine, project
+from nonsmooth._core.sliding_functions import field, model, switch
+from nonsmooth.errors import EventError, IntegrationError, NonUniqueWarning, ZenoWarning
+
+from .report import Report
+
+
+class Decisions(Report):
+    """Steps 1 and 5 of Algorithm 2 where the compiled run cannot decide; base of `FilippovRun`, which holds the state."""
+
+    # -- Step 1: the candidates at a point
+
+    def start(self):
+        """Active set at the start: I_0 = I_eps(x_0), then Step 5."""
+        self.scale_indicators()
+        self.trial_from_indicators()
+        self.decide("start")
+
+    def evaluate_indicators(self):
+        """All indicators at the present point."""
+        self.watch[:] = 1.0
+        self.evaluate(switch, reuse=True)
+        return self.part(core.H, self.R).copy()
+
+    def evaluate(self, function, reuse=False):
+        """Call `switch` or `model` at the present point; the components (or the mask of gradients) are returned."""
+        self.head[core.REUSE] = 1.0 if reuse else 0.0
+        function(self.t, self.y, self.p, self.C[core.G_ROOT])
+        self.head[core.REUSE] = 0.0
+        return self.C[core.G_ROOT]
+
+    def scale_indicators(self):
+        """Size of the indicators of each group: their spread, or what their gradients make of the size of
+        the state.
+        """
+        h = self.evaluate_indicators()
+        starts = self.c.starts
+        for j in range(len(starts) - 1):
+            members = slice(starts[j], starts[j + 1])
+            spread = float(h[members].max() - h[members].min())
+            if spread == 0.0:
+                self.watch[:] = 0.0
+                self.watch[members] = 1.0
+                self.evaluate(model)
+                G = self.G[members, : self.n]
+                speed = float(np.abs(self.F[members]).max(initial=0.0))
+                size = max(float(np.abs(self.y).max(initial=0.0)), 0.1 * speed * self.span, 1e-300)
+                spread = 1e-3 * float(np.abs(G - G[0]).max(initial=0.0)) * size
+            self.C[core.H_SCALE, members] = np.maximum(self.C[core.H_SCALE, members], spread)
+
+    def trial_from_indicators(self):
+        """I_0 = I_eps(x): regions within eps of the smallest indicator of their group."""
+        h = self.evaluate_indicators()
+        if not np.all(np.isfinite(h)):
+            k = int(np.flatnonzero(~np.isfinite(h))[0])
+            raise self.failed(
+                EventError(f"solve_filippov: indicator {self.region(k)} is {h[k]} at t = {self.t:.6g}")
+            )
+        starts = self.c.starts
+        for j in range(len(starts) - 1):
+            members = slice(starts[j], starts[j + 1])
+            limit = self.opt[core.EPSILON] * self.C[core.H_SCALE, members]
+            self.watch[members] = (h[members] - h[members].min() <= limit).astype(float)
+
+    def trial_after(self):
+        """Candidate set at a restart: members and regions within eps."""
+        self.trial_from_indicators()
+        self.watch[:] = np.maximum(self.watch, self.active)
+
+    # -- Step 5: the active sets that continue the solution
+
+    def solve_sets(self):
+        """All active sets for the candidate set in `watch`: list of (members, degenerate)."""
+        self.evaluate(model)
+        count = active_sets(self.state, self.sets, self.flags)
+        if count == -1:
+            return self.one_by_lemke(self.watch.copy())
+        return [(self.sets[k].copy(), bool(self.flags[k])) for k in range(count)]
+
+    def one_by_lemke(self, trial):
+        """More than 16 unknowns: one solution of (13) by Lemke's method, which exists by Lemma 2."""
+        starts = self.c.starts
+        sizes = np.array([int(trial[starts[j] : starts[j + 1]].sum()) for j in range(len(starts) - 1)])
+        size = int(sizes[sizes > 1].sum() + (sizes > 1).sum())
+        index, N, q = np.zeros(self.R, dtype=np.int64), np.zeros((size, size)), np.zeros(size)
+        card, _ = build_lcp(starts, trial, self.F, self.G, index, N, q)
+        z, w, ray = np.empty(size), np.empty(size), np.empty(size)
+        status, _ = lemke(N, q, np.ones(size), 50 * size + 1000, 1e-11, z, w, ray)
+        if status != SOLVED:
+            return []
+        chosen = trial.copy()
+        chosen[index[:card]] = z[:card] > core.STRICT
+        degenerate = bool(np.any((z[:card] <= core.STRICT) & (w[:card] <= core.STRICT)))
+        self.note(f"t = {self.t:.6g}: {card} regions meet; one active set taken, others were not looked for")
+        return [(chosen, degenerate)]
+
+    def slope_of(self, members):
+        """x' of the active set `members`, its weights and the pivot ratio, with fields and gradients as they
+        stand in p.
+        """
+        z, slope = np.zeros(self.R), np.zeros(self.n)
+        ratio = combine(self.c.starts, members, self.F, self.G, z, slope)
+        return slope, z, ratio
+
+    def decide(self, why, exit_component=-1):
+        """Determine the active set from the candidates in `watch` and continue with it."""
+        found = self.solve_sets()
+        if not found:
+            return self.small_step("the LCP (13) has no solution to working accuracy")
+        members, degenerate = found[0]
+        if len(found) > 1:
+            members, degenerate = self.choose(found)
+        elif degenerate and exit_component < 0 and why != "retry":
+            self.warn_degenerate("C'", "a weight and its slack vanish together (tangency)")
+        self.commit(members)
+        return None
+
+    def choose(self, found):
+        """One of several active sets: by their velocities, by a trial step, by the user, by the documented rule."""
+        slopes = [self.slope_of(members)[0] for members, _ in found]
+        size = max(np.abs(slopes).max(), 1e-300)
+        if all(np.abs(s - slopes[0]).max() <= 1e-9 * size for s in slopes):
+            # Different weights, one velocity: condition B' is violated. Least-norm weights on the union of
+            # the sets.
+            union = np.max([members for members, _ in found], axis=0)
+            slope, z, ratio = self.slope_of(union)
+            self.warn_degenerate("B'", "weights are not unique although x' is; least-norm weights are used")
+            if (
+                -0.5 < ratio <= SINGULAR
+                and z[union > 0].min() >= 0
+                and np.abs(slope - slopes[0]).max() <= 1e-8 * size
+            ):
+                return union, False
+            return found[0]
+        if all(degenerate for _, degenerate in found):
+            holds = [k for k in range(len(found)) if self.holds(found[k][0])]
+            self.warn_degenerate(
+                "C'", "first derivatives do not tell the active set; candidates are tried on a short step"
+            )
+            if len(holds) == 1:
+                return found[holds[0]]
+        # Documented rule: the fewest members (a surface that may be left is left), then the order of the
+        # regions.
+        order = sorted(range(len(found)), key=lambda k: (found[k][0].sum(), tuple(-found[k][0])))
+        pick, t_star = order[0], None
+        if self.o.choose is not None:
+            options = [self.named(found[k][0]) for k in order]
+            answer = self.o.choose(self.t, self.y.copy(), options)
+            index, t_star = answer if isinstance(answer, tuple) else (answer, None)
+            if not 0 <= int(index) < len(order):
+                raise EventError(f"solve_filippov: `choose` returned {index}, wanted 0 ... {len(order) - 1}")
+            pick = order[int(index)]
+        else:
+            text = "; ".join(str(self.named(found[k][0])) for k in order)
+            self.warn(
+                NonUniqueWarning,
+                f"solve_filippov: at t = {self.t:.9g} the solution is not unique, active sets: {text}; the first is taken, "
+                "pass choose=... to decide",
+                f"choice {self.t:.9g}",
+            )
+        self.note(f"t = {self.t:.9g}: {len(found)} active sets, {self.named(found[pick][0])} taken")
+        if t_star is not None:
+            # Step 5: if the chosen set allows other solutions later, restart at t*.
+            if not t_star > self.t:
+                raise EventError(
+                    f"solve_filippov: t* = {t_star} returned by `choose` must be later than t = {self.t}"
+                )
+            self.t_star = float(t_star)
+        return found[pick]
+
+    def holds(self, members):
+        """Whether a short midpoint step with the active set `members` ends where its regions are the
+        smallest.
+        """
+        saved = self.active.copy(), self.watch.copy()
+        set_active(self.state, members)
+        dt = 1e-4 * min(self.span, abs(self.t1 - self.t))
+        slope, middle = np.zeros(self.n), np.zeros(self.n)
+        field(self.t, self.y, self.p, slope)
+        field(self.t + 0.5 * dt, self.y + 0.5 * dt * slope, self.p, middle)
+        self.watch[:] = 1.0
+        switch(self.t + dt, self.y + dt * middle, self.p, self.C[core.G_ROOT])
+        good = bool(np.all(self.C[core.G_ROOT] >= 0.0))
+        set_active(self.state, saved[0])
+        self.evaluate_indicators()
+        self.watch[:] = saved[1]
+        self.evaluate(model)
+        return good
+
+    # -- where the theory gives out
+
+    def count_retries(self):
+        """Fail if the same instant is decided again and again."""
+        if self.t == self.retry_time:
+            self.retries += 1
+        else:
+            self.retry_time, self.retries = self.t, 0
+        if self.retries > 20:
+            raise self.failed(
+                EventError(
+                    f"solve_filippov: the active set at t = {self.t:.9g} changes back and forth without end"
+                )
+            )
+
+    def immediate(self, k):
+        """Region k is entered at once after a restart: the set was chosen at a degenerate point. Decide
+        again with k, then step.
+        """
+        before = self.active.copy()
+        self.trial_after()
+        self.watch[k] = 1.0
+        if self.retries < 3:
+            self.decide("retry")
+            if not np.array_equal(self.active, before):
+                return
+        self.small_step(
+            f"no active set found by (13) holds after t = {self.t:.9g} (region {self.region(k)} is entered at once)"
+        )
+
+    def small_step(self, text):
+        """Fallback: a Taubert-type step, Euler with the least-norm selection of the field, then a new active
+        set.
+        """
+        self.warn_degenerate("C'", text + "; a small Euler step with a selected field passes the point")
+        dt = min(1e-7 * self.span, abs(self.t1 - self.t))
+        members = self.active if np.any(self.active) else self.watch
+        self.evaluate(model)
+        slope, _, _ = self.slope_of(members.copy())
+        self.y += dt * slope
+        self.opt[core.T] = self.t + dt
+        self.trial_from_indicators()
+        found = self.solve_sets()
+        if not found:
+            raise self.failed(
+                IntegrationError(
+                    f"solve_filippov: no active set continues the solution from t = {self.t:.9g}"
+                )
+            )
+        self.commit(found[0][0])
+
+    def accumulation(self):
+        """Switching points accumulate: continue at their limit on all surfaces that were crossed."""
+        t_star = min(float(self.opt[core.T_ZENO]), self.t1)
+        c, e = int(self.info[core.COUNT_OUT]), int(self.info[core.COUNT_EVENTS])
+        steps, Q, events = self.slice
+        located = sum(len(rows) for rows in self.out.events) + e
+        rows = np.concatenate([*self.out.events, events[:e]])[-6:]
+        hits = [*rows[:, 1].astype(int), int(self.info[core.COMPONENT])]
+        crossed = {int(np.searchsorted(self.c.starts, k, side="right") - 1) for k in hits}
+        members = self.active.copy()
+        for j in crossed:
+            members[self.c.starts[j] : self.c.starts[j + 1]] = 1.0
+        self.warn(
+            ZenoWarning,
+            f"solve_filippov: switching points of {', '.join(self.names[j] for j in sorted(crossed))} accumulate at "
+            f"t = {t_star:.12g} ({located} located); the run continues on their intersection",
+            f"zeno {t_star:.6g}",
+        )
+        self.out.accumulations.append((t_star, sorted(crossed)))
+        before = events[e - 1, 2 + self.R :].copy() if e else self.active.copy()
+        set_active(self.state, members)
+        self.opt[core.T] = t_star
+        for _ in range(3):
+            self.watch[:] = 1.0
+            self.evaluate(switch)
+            project(self.c.starts, members, self.part(core.H, self.R), self.G, self.y)
+        self.evaluate_indicators()
+        self.info[core.N_RING] = 0
+        set_active(self.state, before)
+        self.watch[:] = members
+        last = steps[c - 1] if c else self.out.steps[-1][-1]
+        steps[c, 0], steps[c, 1 : 1 + self.n], steps[c, 1 + self.n :] = t_star, self.y, self.active > 0
+        if self.o.dense:
+            Q[c] = 0.0
+            Q[c, -1] = t_star - last[0]
+            Q[c, 0] = self.y - last[1 : 1 + self.n]
+        self.info[core.COUNT_OUT] = c + 1
+        self.decide("zeno")

@@ -1,0 +1,164 @@
+"""The result of a run of Algorithm 2: columns, switching points, sliding sets, dense output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nonsmooth._core import filippov_layout as core
+from nonsmooth.integrators.driver import nested_eval
+from nonsmooth.results.events import Event
+from nonsmooth.results.result import Result
+
+from .report import named_all
+
+
+class FilippovSolution:
+    """Dense output of a run: ``sol(t)`` is (n,) or (n, len(t)); right limits at switching points."""
+
+    def __init__(self, t, y, Q):
+        self.t, self.y, self.Q = t, y, Q
+
+    def __call__(self, t):
+        times = np.atleast_1d(np.asarray(t, dtype=np.float64))
+        if len(self.Q) == 0:
+            out = np.repeat(self.y[:, :1], times.size, axis=1)
+        else:
+            at = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.Q) - 1)
+            h = self.Q[
+                at, -1, 0
+            ]  # length of time of the polynomial; a step cut on dense output keeps the whole one
+            theta = np.where(h > 0.0, (times - self.t[at]) / np.where(h > 0.0, h, 1.0), 1.0)
+            out = nested_eval(self.y.T[at], self.Q[at, :-1], theta).T
+            end = times >= self.t[-1]
+            out[:, end] = self.y[:, -1:]
+        return out[:, 0] if np.ndim(t) == 0 else out
+
+
+def _modes(active, starts):
+    """0 inactive, 1 member of a sliding set, 2 the only active region of its group; (regions, times)."""
+    modes = active.T.astype(np.int8)
+    members = np.add.reduceat(modes, starts[:-1], axis=0) if modes.shape[0] else modes
+    modes *= np.where(members == 1, 2, 1).astype(np.int8).repeat(np.diff(starts), axis=0)
+    return modes
+
+
+class FilippovEvents(Sequence):
+    """Switching points as a sequence of `Event`, one for every group whose active regions change; made on
+    first access.
+
+    Parameters
+    ----------
+    names : list of str
+        Names of the groups.
+    times : ndarray
+    sets : list
+        Active sets before, between and after the switching points.
+    accumulated : list of float
+        Instants at which switching points accumulate.
+    """
+
+    def __init__(self, names, times, sets, accumulated):
+        self._source = names, times, sets, accumulated
+        self._events = None
+
+    @property
+    def _all(self):
+        if self._events is None:
+            names, times, sets, accumulated = self._source
+            self._events = [
+                Event(
+                    t, _kind(t, old, new, accumulated), name, np.array(old, np.int8), np.array(new, np.int8)
+                )
+                for t, before, after in zip(times.tolist(), sets, sets[1:])
+                for name, old, new in zip(names, before, after)
+                if old != new
+            ]
+        return self._events
+
+    def __len__(self):
+        return len(self._all)
+
+    def __getitem__(self, index):
+        return self._all[index]
+
+    def __repr__(self):
+        return repr(self._all)
+
+
+def _kind(t, old, new, accumulated):
+    if t in accumulated:
+        return "zeno"
+    if len(old) == 1 and len(new) > 1:
+        return "stick"
+    if len(old) > 1 and len(new) == 1:
+        return "slip"
+    return "switch"
+
+
+def _joined(parts):
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def result_of(system, run, x0, times, want_dense, status=0, message=""):
+    """The `Result` of `run` (a `FilippovRun`), at `times` or at the ends of its steps."""
+    o, starts, n, R = run.out, run.c.starts, run.n, run.R
+    count = sum(len(rows) for rows in o.steps)
+    steps = np.empty((count + 1, 1 + n + R))
+    np.concatenate([*o.steps, np.zeros((0, 1 + n + R))], out=steps[1:])
+    steps[0, 0], steps[0, 1 : 1 + n] = run.t0, x0
+    steps[0, 1 + n :] = steps[1, 1 + n :] if count else run.active
+    events = _joined(o.events) if o.events else np.zeros((0, 2 + 2 * R))
+    t, event_t = steps[:, 0], events[:, 0]
+    counts = run.counts
+    counts["total"] = counts["f"] + counts["h"] + 6 * counts["grad_h"]
+    edges = [run.t0, *event_t.tolist(), float(t[-1])]
+    sets = named_all(np.concatenate([steps[:1, 1 + n :], events[:, 2 + R :]]), starts)
+    extra = {
+        "sliding_sets": list(zip(edges[:-1], edges[1:], sets)),
+        "evaluations": counts,
+        "t_switch": event_t,
+        "notes": list(o.notes),
+        "gradient_sources": dict(run.c.derivatives),
+        "located": {
+            "on dense output": int(run.info[core.N_ON_DENSE]),
+            "on integration": int(run.info[core.N_ON_STEP]),
+        },
+    }
+    solution = None
+    if run.o.dense and o.Q:
+        solution = FilippovSolution(t, steps[:, 1 : 1 + n].T, _joined(o.Q))
+    if times is not None:
+        at = np.clip(np.searchsorted(t, times, side="left"), 0, t.size - 1)
+        y = np.repeat(x0[:, None], times.size, axis=1) if solution is None else solution(times)
+        t_out, active, dt = times, steps[at, 1 + n :], np.diff(t, prepend=t[0])[at]
+    else:
+        # Switching points twice: left limit, right limit (the state is the same, the active set is not).
+        twice = np.searchsorted(t, event_t, side="left")
+        twice = twice[twice < t.size]
+        rows = (
+            np.repeat(np.arange(t.size), np.bincount(twice, minlength=t.size) + 1)
+            if twice.size
+            else slice(None)
+        )
+        chosen = steps[rows]
+        t_out, y, active = chosen[:, 0].copy(), chosen[:, 1 : 1 + n].T, chosen[:, 1 + n :]
+        dt = np.empty(t_out.size)
+        dt[0] = 0.0
+        np.subtract(t_out[1:], t_out[:-1], out=dt[1:])
+        if twice.size:
+            second = np.flatnonzero(rows[1:] == rows[:-1]) + 1
+            active[second] = events[: second.size, 2 + R :]
+    if want_dense and solution is not None:
+        extra["sol"] = solution
+    law_names = [
+        f"{system.group_name(j)} {name}" for j, group in enumerate(system.groups) for name in group.regions
+    ]
+    return Result(
+        t_out, y=y, modes=_modes(active, starts), dt=dt, order=np.full(t_out.size, run.data.order),
+        events=FilippovEvents(run.names, event_t, sets, [t for t, _ in o.accumulations]), status=status,
+        message=message, law_names=law_names, coordinate_names=system.names or (), method=run.o.method,
+        method_options={"rtol": run.o.rtol, "epsilon": float(run.opt[core.EPSILON]), "location": run.o.location or "auto"},
+        params=system.params, extra=extra, **run.counters,
+    )  # fmt: skip

@@ -1,0 +1,68 @@
+"""What a run of Algorithm 2 says: names of regions and active sets, notes, warnings, errors."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from nonsmooth.errors import DegenerateWarning
+
+
+class Report:
+    """Names and messages of a run; base of `Decisions`."""
+
+    c: Any
+    names: Any
+    out: Any
+    t: float
+
+    def region(self, k):
+        """Region k of all in words."""
+        j = int(np.searchsorted(self.c.starts, k, side="right") - 1)
+        return f"{k - int(self.c.starts[j])} of {self.names[j]!r}"
+
+    def named(self, members):
+        """Active set as a tuple of tuples of region numbers, one per group."""
+        return named_all(np.asarray(members)[None], self.c.starts)[0]
+
+    def note(self, text):
+        """Keep `text` among the notes of the result."""
+        self.out.notes.append(text)
+
+    def warn(self, category, text, key):
+        """Warn once for every `key`, and note it."""
+        if key not in self.warned:
+            self.warned.add(key)
+            self.note(text)
+            warnings.warn(text, category, stacklevel=2)
+
+    def warn_degenerate(self, condition, text):
+        """Warn that condition B' or C' is violated here."""
+        self.warn(
+            DegenerateWarning,
+            f"solve_filippov: condition {condition} of Stewart 1996 is violated at t = {self.t:.9g}: {text}",
+            f"degenerate {condition}",
+        )
+
+    def failed(self, error):
+        """`error`, after the output so far has been put away."""
+        self.flush()
+        error.unfinished = True
+        return error
+
+
+def named_all(rows, starts):
+    """Active sets (k, R) as tuples of tuples of region numbers; a run has few different sets, each is worked out once."""
+    s = starts.tolist()
+    known: dict = {}
+    names = []
+    for row in rows:
+        key = row.tobytes()
+        if key not in known:
+            on = row.tolist()
+            known[key] = tuple(tuple(k - a for k in range(a, b) if on[k] > 0) for a, b in pairwise(s))
+        names.append(known[key])
+    return names
