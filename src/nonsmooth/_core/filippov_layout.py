@@ -26,8 +26,9 @@ from .jit import f8_1, f8_2, i8_1, types
 N_HEAD = 18
 
 # Rows of `C` (rows, R): what is known of the components of the switching function.
-G_START, G_PREVIOUS, ARMED, EPS, G_END, G_ROOT, H_SCALE, G_MIDDLE = range(8)
-C_ROWS = 8
+# From LOOKED on: the values at points inside a step.
+G_START, G_PREVIOUS, ARMED, EPS, G_END, G_ROOT, H_SCALE, G_MIDDLE, LOOKED = range(9)
+C_ROWS = LOOKED + 11
 # Rows of `B` (rows, n): vectors.
 POINT, OLD_SLOPE, NEW_SLOPE = range(3)
 B_ROWS = 3
@@ -57,7 +58,7 @@ RING = 19
 
 
 class Run(NamedTuple):
-    """The state of a run: y (n,), p, C (8, R), B (3, n), opt, lay, starts (m + 1,), info, and the addresses of the
+    """The state of a run: y (n,), p, C (20, R), B (3, n), opt, lay, starts (m + 1,), info, and the addresses of the
     functions the kernels call (`calls`).
     """
 

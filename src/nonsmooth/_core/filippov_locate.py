@@ -1,11 +1,12 @@
 """Location of a switching point (Step 4 of Algorithm 2, Stewart 1996): on the dense output, then on the integration.
 
 The earliest zero on the dense output of the step is found by Brent's method. Its state is taken over where the
-interpolant proves accurate there: its defect x' - f(t, x), which costs nothing because the fields at the switching point
-are needed for the LCP, times the step is below the tolerance. Elsewhere the step is made anew up to that instant, so that the
-state has the order of the integrator; the small rest delta = -psi/psi' that may be left is bridged by one Euler step if
-its error delta^2 |x''|/2 is far below the tolerance, else by repeating. With fixed steps, with a bound on psi given by the
-user, or where that does not lead to the end, bracketed Newton on the integration does it.
+interpolant proves accurate there: its defect x' - f(t, x), which costs nothing because the fields at the switching
+point are needed for the LCP, times h/(q + 1), q the degree, is below the tolerance (it then bounds the error of the
+interpolant in practice: 0.9 of it for RK45, 0.8 for DOP853 on average). Elsewhere the step is made anew up to that
+instant, so that the state has the order of the integrator; the small rest delta = -psi/psi' that may be left is bridged
+by one Euler step if its error delta^2 |x''|/2 is far below the tolerance, else by repeating. With fixed steps, with a
+bound on psi given by the user, or where that does not lead to the end, bracketed Newton on the integration does it.
 """
 
 from __future__ import annotations
@@ -94,8 +95,6 @@ LOCATE = int64(METHOD_T, WORK_T, CONTROL_T, RUN_T, OUT_T, float64)
 
 call_on_step = caller(ON_INTEGRATION)
 
-# Defects below this, in units of the tolerance, let the state of the dense output pass.
-_DEFECT = 1.0
 # Error of the last Euler step, and of a slope taken over from before it, in units of the tolerance.
 _NEGLIGIBLE = 0.01
 
@@ -340,7 +339,7 @@ def locate(method, work, control, run, out, h):
             dense_slope(F[Q_0:], info[ROWS], first, h, B[NEW_SLOPE])
             for k in range(y.size):
                 B[NEW_SLOPE, k] = h * (B[NEW_SLOPE, k] - B[OLD_SLOPE, k])
-            good = scaled_norm(B[NEW_SLOPE], y, B[POINT], control) <= _DEFECT
+            good = scaled_norm(B[NEW_SLOPE], y, B[POINT], control) <= info[ROWS] + 1.0
         if good:
             opt[T] = opt[T_BOUND] if first * h == opt[T_BOUND] - t else t + first * h
             for k in range(y.size):

@@ -18,10 +18,10 @@ from .filippov_layout import (
     G_END,
     G_MIDDLE,
     G_PREVIOUS,
-    G_ROOT,
     G_START,
     H_PREVIOUS,
     H_SCALE,
+    LOOKED,
     MIDDLE,
     OUT_T,
     POINT,
@@ -133,64 +133,101 @@ def look_at(work, run, h, theta, row):
     call_rhs(run.calls[A_SWITCH], run.opt[T] + theta * h, x, run.p, run.C[row])
 
 
-@kernel(float64(WORK_T, RUN_T, float64, float64, float64), part=True)
-def vertex(work, run, h, at, width):
-    """Place of the lowest weight near `at`, or of the first negative one, by repeated halving of (at - width, at + width)."""
-    C, p, lay = run.C, run.p, run.lay
-    a = max(at - width, 0.0)
-    b = min(at + width, 1.0)
-    best = at
-    for _ in range(8):
-        low = np.inf
-        best = at
-        for i in range(1, 4):
-            theta = a + 0.25 * i * (b - a)
-            look_at(work, run, h, theta, G_ROOT)
-            for k in range(lay[R_]):
-                if p[lay[ACTIVE] + k] > 0.0 and C[G_ROOT, k] < low:
-                    low = C[G_ROOT, k]
-                    best = theta
-        if low < 0.0 or low > 0.1:
-            return best
-        quarter = 0.25 * (b - a)
-        a = best - quarter
-        b = best + quarter
-    return best
+@kernel(int64(RUN_T, int64), internal=True)
+def negative(run, row):
+    """The first armed component that is negative in row `row` of C, or -1."""
+    for k in range(run.lay[R_]):
+        if run.C[ARMED, k] > 0.0 and run.C[row, k] < 0.0:
+            return k
+    return -1
+
+
+@kernel(int64(WORK_T, RUN_T, float64, int64, int64, float64), part=True)
+def descend(work, run, h, i, k, width):
+    """Follow weight k from the lowest of the points looked at, number i of spacing `width`, down to its minimum by
+    parabolas through three points; the component that is negative there, or -1. The place is left in opt[MIDDLE].
+    """
+    C = run.C
+    b = i * width
+    a = b - width
+    c = b + width
+    fa, fb, fc = C[LOOKED + i - 1, k], C[LOOKED + i, k], C[LOOKED + i + 1, k]
+    for _ in range(12):
+        # Vertex of the parabola through the three points, and its value.
+        u, v = (fb - fa) / (b - a), (fc - fb) / (c - b)
+        curvature = (v - u) / (c - a)
+        if curvature > 0.0:
+            x = 0.5 * (a + b) - 0.5 * u / curvature
+            lowest = fb - curvature * (x - b) ** 2
+        else:
+            x = a if fa < fc else c
+            lowest = min(fa, fc)
+        if not a < x < c:
+            # No minimum between them: one more look on the side where the values are lower.
+            x = 0.5 * (a + b) if fa < fc else 0.5 * (b + c)
+            lowest = min(min(fa, fb), fc)
+            if c - a < 0.3 * width:
+                return -1
+        elif lowest > 0.5 * fb or abs(x - b) < 1e-4 * width:
+            # Little to gain, and what the parabola says of the point just looked at was right.
+            return -1
+        look_at(work, run, h, x, G_MIDDLE)
+        hit = negative(run, G_MIDDLE)
+        if hit >= 0:
+            run.opt[MIDDLE] = x
+            return hit
+        value = C[G_MIDDLE, k]
+        if x < b:
+            if value < fb:
+                c, fc, b, fb = b, fb, x, value
+            else:
+                a, fa = x, value
+        elif value < fb:
+            a, fa, b, fb = b, fb, x, value
+        else:
+            c, fc = x, value
+    return -1
 
 
 @kernel(LOOK, part=True)
 def look_inside(method, work, run, h, dipped):
     """A component may have dipped and come back: look at interior points of the dense output.
 
-    Evenly spaced points, then once more around the lowest weight. If one is negative its place is left in opt[MIDDLE]
-    and all components there in C[G_END].
+    Evenly spaced points, then the minimum of the lowest weight. If one is negative its place is left in opt[MIDDLE] and all
+    components there in C[G_END].
     """
     C, p, lay = run.C, run.p, run.lay
+    R = lay[R_]
     dense = as_dense(run.calls[C_DENSE])
     run.info[ROWS] = dense(method, as_rhs(run.calls[C_FIELD]), run.opt[T], run.y, h, p, work)
     points = 9 if dipped == 1 else 3
-    lowest = np.inf
-    at = 0.0
-    for i in range(1, points + 2):
-        theta = i / (points + 1.0)
-        if i == points + 1:
-            if not lowest < 0.1:
-                break
-            theta = vertex(work, run, h, at, 1.0 / (points + 1.0))
-        look_at(work, run, h, theta, G_MIDDLE)
-        hit = -1
-        for k in range(lay[R_]):
-            if C[ARMED, k] > 0.0 and C[G_MIDDLE, k] < 0.0 and hit < 0:
-                hit = k
-            if p[lay[ACTIVE] + k] > 0.0 and C[G_MIDDLE, k] < lowest:
-                lowest = C[G_MIDDLE, k]
-                at = theta
+    width = 1.0 / (points + 1.0)
+    for k in range(R):
+        C[LOOKED, k] = C[G_START, k]
+        C[LOOKED + points + 1, k] = C[G_END, k]
+    lowest = 0.1
+    low = -1
+    at = 0
+    hit = -1
+    for i in range(1, points + 1):
+        look_at(work, run, h, i * width, LOOKED + i)
+        hit = negative(run, LOOKED + i)
         if hit >= 0:
-            run.opt[MIDDLE] = theta
-            for k in range(lay[R_]):
-                C[G_END, k] = C[G_MIDDLE, k]
-            return hit
-    return -1
+            run.opt[MIDDLE] = i * width
+            for k in range(R):
+                C[G_MIDDLE, k] = C[LOOKED + i, k]
+            break
+        for k in range(R):
+            if p[lay[ACTIVE] + k] > 0.0 and C[LOOKED + i, k] < lowest:
+                lowest = C[LOOKED + i, k]
+                low = k
+                at = i
+    if hit < 0 and low >= 0:
+        hit = descend(work, run, h, at, low, width)
+    if hit >= 0:
+        for k in range(R):
+            C[G_END, k] = C[G_MIDDLE, k]
+    return hit
 
 
 @kernel(void(WORK_T, RUN_T, float64), internal=True)

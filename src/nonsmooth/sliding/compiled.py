@@ -61,6 +61,7 @@ class CompiledSystem:
     keep: list
     python: PythonSystem
     seen: dict = default(default_factory=dict)
+    named: dict = default(default_factory=dict)
 
     def new_p(self):
         """A fresh parameter array: the user's values, then the block of the run."""

@@ -44,38 +44,17 @@ def _modes(active, starts):
     return modes
 
 
-class FilippovEvents(Sequence):
-    """Switching points as a sequence of `Event`, one for every group whose active regions change; made on
-    first access.
+class LazyEvents(Sequence):
+    """A sequence whose elements are made on first access: a short run need not wait for what nobody looks at."""
 
-    Parameters
-    ----------
-    names : list of str
-        Names of the groups.
-    times : ndarray
-    sets : list
-        Active sets before, between and after the switching points.
-    accumulated : list of float
-        Instants at which switching points accumulate.
-    """
-
-    def __init__(self, names, times, sets, accumulated):
-        self._source = names, times, sets, accumulated
-        self._events = None
+    def __init__(self, make):
+        self._make, self._made = make, None
 
     @property
     def _all(self):
-        if self._events is None:
-            names, times, sets, accumulated = self._source
-            self._events = [
-                Event(
-                    t, _kind(t, old, new, accumulated), name, np.array(old, np.int8), np.array(new, np.int8)
-                )
-                for t, before, after in zip(times.tolist(), sets, sets[1:])
-                for name, old, new in zip(names, before, after)
-                if old != new
-            ]
-        return self._events
+        if self._made is None:
+            self._made = self._make()
+        return self._made
 
     def __len__(self):
         return len(self._all)
@@ -85,6 +64,16 @@ class FilippovEvents(Sequence):
 
     def __repr__(self):
         return repr(self._all)
+
+
+def _events(names, pieces, accumulated):
+    """Switching points as `Event`s, one for every group whose active regions change."""
+    return [
+        Event(t, _kind(t, old, new, accumulated), name, np.array(old, np.int8), np.array(new, np.int8))
+        for (_, t, before), (_, _, after) in zip(pieces, pieces[1:])
+        for name, old, new in zip(names, before, after)
+        if old != new
+    ]
 
 
 def _kind(t, old, new, accumulated):
@@ -114,9 +103,11 @@ def result_of(system, run, x0, times, want_dense, status=0, message=""):
     counts = run.counts
     counts["total"] = counts["f"] + counts["h"] + 6 * counts["grad_h"]
     edges = [run.t0, *event_t.tolist(), float(t[-1])]
-    sets = named_all(np.concatenate([steps[:1, 1 + n :], events[:, 2 + R :]]), starts)
+    sets = named_all(np.concatenate([steps[:1, 1 + n :], events[:, 2 + R :]]), starts, run.c.named)
+    pieces = list(zip(edges[:-1], edges[1:], sets))
+    names, accumulated = run.names, [t for t, _ in o.accumulations]
     extra = {
-        "sliding_sets": list(zip(edges[:-1], edges[1:], sets)),
+        "sliding_sets": pieces,
         "evaluations": counts,
         "t_switch": event_t,
         "notes": list(o.notes),
@@ -157,7 +148,7 @@ def result_of(system, run, x0, times, want_dense, status=0, message=""):
     ]
     return Result(
         t_out, y=y, modes=_modes(active, starts), dt=dt, order=np.full(t_out.size, run.data.order),
-        events=FilippovEvents(run.names, event_t, sets, [t for t, _ in o.accumulations]), status=status,
+        events=LazyEvents(lambda: _events(names, pieces, accumulated)), status=status,
         message=message, law_names=law_names, coordinate_names=system.names or (), method=run.o.method,
         method_options={"rtol": run.o.rtol, "epsilon": float(run.opt[core.EPSILON]), "location": run.o.location or "auto"},
         params=system.params, extra=extra, **run.counters,

@@ -26,7 +26,7 @@ class Report:
 
     def named(self, members):
         """Active set as a tuple of tuples of region numbers, one per group."""
-        return named_all(np.asarray(members)[None], self.c.starts)[0]
+        return named_all(np.asarray(members)[None], self.c.starts, self.c.named)[0]
 
     def note(self, text):
         """Keep `text` among the notes of the result."""
@@ -54,15 +54,17 @@ class Report:
         return error
 
 
-def named_all(rows, starts):
-    """Active sets (k, R) as tuples of tuples of region numbers; a run has few different sets, each is worked out once."""
-    s = starts.tolist()
-    known: dict = {}
+def named_all(rows, starts, known):
+    """Active sets (k, R) as tuples of tuples of region numbers; a system has few different sets, each is worked out
+    once and kept in the dict `known`.
+    """
     names = []
     for row in rows:
         key = row.tobytes()
         if key not in known:
             on = row.tolist()
-            known[key] = tuple(tuple(k - a for k in range(a, b) if on[k] > 0) for a, b in pairwise(s))
+            known[key] = tuple(
+                tuple(k - a for k in range(a, b) if on[k] > 0) for a, b in pairwise(starts.tolist())
+            )
         names.append(known[key])
     return names
