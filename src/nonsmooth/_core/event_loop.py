@@ -33,6 +33,7 @@ from .event_records import (
     DONE,
     EPS,
     EV_TOUCH,
+    FRESH,
     FULL,
     G_END,
     G_EST,
@@ -43,6 +44,7 @@ from .event_records import (
     GAP_1,
     GAP_2,
     GAP_3,
+    GROUP,
     H_MINUS,
     H_PLUS,
     HAS_RESET,
@@ -175,6 +177,13 @@ def event_run(entry, method, t, y, t_bound, p, mode_at, work, control, sw, out, 
         h = work.reals[H_TAKEN]
         h_next = work.reals[H_NEXT]
         h_smooth = abs(h)
+        if sw.info[FRESH] == 1.0:
+            # The first step in new modes: what it should have been is where they are entered with next time.
+            sw.info[FRESH] = 0.0
+            for j in range(m):
+                if sw.ints[j, TRIGGERED] > 0 and sw.ints[j, KIND] == BILATERAL:
+                    mine = H_PLUS if p[mode_at + j] >= 0.0 else H_MINUS
+                    sw.reals[j, mine] = min(h_next, 4.0 * h_smooth)
         touched = -1
         suspected = -1
         committed = False
@@ -284,16 +293,23 @@ def event_run(entry, method, t, y, t_bound, p, mode_at, work, control, sw, out, 
             for j in range(m):
                 if sw.ints[j, TRIGGERED] > 0 and sw.ints[j, KIND] == BILATERAL:
                     sw.reals[j, RATE_BEFORE] = rate_along(g, j, t, y, F[K_0], p, h, sw.state[0], G[G_TMP])
-            # Restart with the step size of before, or with the one this mode needed last time: no new
+            # Restart with the step size of before, or with the one the new mode was entered with last time: no new
             # start-up phase.
             restart = h_smooth
             remembered = np.inf
             for j in range(m):
                 if sw.ints[j, TRIGGERED] > 0 and sw.ints[j, KIND] == BILATERAL:
                     new, old = (H_PLUS, H_MINUS) if p[mode_at + j] >= 0.0 else (H_MINUS, H_PLUS)
-                    sw.reals[j, old] = h_smooth
+                    if sw.reals[j, old] == 0.0:
+                        sw.reals[j, old] = h_smooth
                     if sw.reals[j, new] > 0.0:
                         remembered = min(remembered, sw.reals[j, new])
+                        continue
+                    # The first time: as the other functions of the same switch.
+                    for k in range(m):
+                        if sw.ints[k, GROUP] == sw.ints[j, GROUP] and sw.reals[k, new] > 0.0:
+                            remembered = min(remembered, sw.reals[k, new])
+            sw.info[FRESH] = 1.0
             if remembered < np.inf and sw.options[O_EPS_C] <= 0.0:
                 restart = remembered
             if sw.options[O_RESTART] > 0.0:

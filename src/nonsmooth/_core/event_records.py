@@ -37,12 +37,14 @@ BILATERAL, UNILATERAL = 0, 1
 EV_SWITCH, EV_TOUCH, EV_JUMP, EV_START = 0, 1, 2, 3
 
 # Columns of Switches.ints and Switches.reals (one row for each switch).
-KIND, DIRECTION, HAS_RESET, TERMINAL, HITS, TRIGGERED, SAME_INSTANT, MUTED = range(8)
+KIND, DIRECTION, HAS_RESET, TERMINAL, HITS, TRIGGERED, GROUP, MUTED = range(8)
 TOL, T_LAST, GAP_1, GAP_2, GAP_3, RATE_BEFORE, SCALE, PEAK, H_MINUS, H_PLUS = range(10)
 # Rows of Switches.G.
 G_START, G_END, G_OUT, G_RATE_0, G_RATE_1, G_MARGIN, G_EST, G_TMP, G_NODES = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # Options.
 O_SOURCE, O_EPS_C, O_EPS_ROC, O_RESTART, O_ZENO_TOL, O_CHATTER, O_MAX_EVENTS, O_MAX_CHAIN = range(8)
+# Entry of Switches.info: 1 from an event to the end of the first step after it.
+FRESH = 24
 # Counters.
 C_EVENTS, C_ITER, C_CASE_1, C_CASE_2, C_CASE_3, C_EVENT_REJECTED, C_TOUCH, C_CHAIN, C_INFO = range(9)
 

@@ -19,7 +19,7 @@ from nonsmooth._core.callbacks import (
     python_jac,
     python_reset,
 )
-from nonsmooth._core.event_records import DIRECTION, HAS_RESET, KIND, TERMINAL, TOL
+from nonsmooth._core.event_records import DIRECTION, GROUP, HAS_RESET, KIND, TERMINAL, TOL
 from nonsmooth._core.jit import (
     JIT_ENABLED,
     first_class,
@@ -99,6 +99,7 @@ def make_plan(fun, switches: tuple[Switch, ...], n: int, args: tuple, compiled: 
         ints[i, DIRECTION] = switch.direction
         ints[i, HAS_RESET] = switch.reset is not None
         ints[i, TERMINAL] = int(switch.terminal)
+        ints[i, GROUP] = k
         reals[i, TOL] = switch.tol
     with_mode = takes_mode(fun, len(args), bool(switches))
     functions = [python_f(), python_g(), python_reset()]
@@ -193,10 +194,11 @@ class Bound:
         """All switching functions into `out`."""
         at = 0
         for g, extra, size in self._g_calls:
-            if size == 1:
-                out[at] = g(t, y, *extra)
+            value = g(t, y, *extra)
+            if size > 1 or isinstance(value, np.ndarray):
+                out[at : at + size] = value
             else:
-                out[at : at + size] = g(t, y, *extra)
+                out[at] = value
             at += size
 
     def g_values(self, t, y) -> np.ndarray:
@@ -278,19 +280,20 @@ def _compiled_g(calls):
 
 
 def _g_writer(g, extra, at, size):
+    def write(t, y, p, out):
+        out[at] = g(t, y, *extra)
+
+    def write_all(t, y, p, out):
+        value = g(t, y, *extra)
+        for i in range(size):
+            out[at + i] = value[i]
+
     if size == 1:
-
-        def write(t, y, p, out):
-            out[at] = g(t, y, *extra)
-
-    else:
-
-        def write(t, y, p, out):
-            value = g(t, y, *extra)
-            for i in range(size):
-                out[at + i] = value[i]
-
-    return user_kernel(write)
+        try:
+            return user_kernel(write, RHS)
+        except numba_errors.NumbaError:  # an array of one value, or nothing that compiles
+            pass
+    return user_kernel(write_all, RHS)
 
 
 def _both(first, second):

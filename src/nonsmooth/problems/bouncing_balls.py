@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, RangeError
 from ..events.switch import Switch
 from .ode import OdeProblem
 
@@ -28,6 +28,8 @@ def bouncing_balls(
     """`n` balls dropped from 1 m, 1 m + offset, ...; contact "spring" or "restitution"."""
     if contact not in ("spring", "restitution"):
         raise InputError(f'`contact` is {contact!r}; use "spring" or "restitution".')
+    if n < 1:
+        raise RangeError(f"`n` is {n}; at least one ball is wanted.")
     damping = 2.0 * damping_ratio * np.sqrt(stiffness)
     y0 = np.concatenate([1.0 + offset * np.arange(n), np.zeros(n)])
 
@@ -60,7 +62,13 @@ def bouncing_balls(
             out[n + i] = -restitution * y[n + i]
             return out
 
-        switch = Switch(heights, kind="unilateral", size=n, tol=tol, reset=rebound, name="ball")
+        def rebound_of_one(t, y):
+            out = y.copy()
+            out[1] = -restitution * y[1]
+            return out
+
+        reset = rebound if n > 1 else rebound_of_one
+        switch = Switch(heights, kind="unilateral", size=n, tol=tol, reset=reset, name="ball")
     return OdeProblem(
         name="bouncing_balls",
         source="Compere 2001, sec. 5.3.3; stiffness, damping, t_final chosen here",
