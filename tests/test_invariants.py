@@ -91,6 +91,11 @@ class Scene:
         options = {"audit": False, "on_energy_gain": "ignore"} | options
         return ns.simulate(system, (t0, t0 + steps * dt), q, self.u, dt=dt, **options)
 
+    def assume_no_tie(self, result):
+        """Leave out motions in which a contact that bounced with e = 1 is back at g = 0 up to rounding, open or closed."""
+        q, u, dt = result.q[:, 1:-1], result.u[:, 1:-1], result.t[1] - result.t[0]
+        assume(np.all(np.abs(self.W_N @ (q + 0.5 * dt * u)) > 1e-12 * dt * np.abs(result.u).max()))
+
     def energy(self, u):
         return 0.5 * u @ self.M @ u
 
@@ -246,6 +251,7 @@ def test_order_of_contacts_and_coordinates_does_not_matter(seed, e1, e2):
     """I18, for problems with one solution (no friction, G regular)."""
     scene = Scene(seed, (e1, e2), mu=(0.0, 0.0), forces=True)
     result = scene.run(steps=5)
+    scene.assume_no_tie(result)
     order = scene.rng.permutation(N)
     swapped = Scene(seed, (e2, e1), mu=(0.0, 0.0), forces=True)
     swapped.W_N = scene.W_N[::-1][:, order]
@@ -270,13 +276,15 @@ def test_units_do_not_matter(scene, mass_power, length_power, time_power):
     """I20: kilograms or milligrams, metres or micrometres, seconds or days."""
     m, l, s = 10.0**mass_power, 10.0**length_power, 10.0**time_power
     result = scene.run(steps=3)
-    iterations = result.iterations
+    scene.assume_no_tie(result)
     scene.M, scene.u, scene.h = m * scene.M, l / s * scene.u, m * l / s**2 * scene.h
     other = scene.run(steps=3, dt=DT * s)
     V = np.abs(result.u).max()
     np.testing.assert_allclose(other.u * s / l, result.u, rtol=0, atol=1e-9 * V)
     np.testing.assert_allclose(other.P_N * s / (m * l), result.P_N, rtol=0, atol=1e-9 * V)
-    assert np.all(np.abs(other.iterations - iterations) <= 1)
+    # without forces a contact at rest has impulses of rounding size, and solving for those takes what it takes
+    rests = np.abs(result.P_N).max(axis=0) <= 1e-12 * np.abs(result.P_N).max()
+    assert np.all((np.abs(other.iterations - result.iterations) <= 1) | rests)
 
 
 @given(scenes)

@@ -24,7 +24,7 @@ from nonsmooth.model.start import as_state, check_functions, check_mass, check_n
 from nonsmooth.results.audit import audit_moreau
 from nonsmooth.results.result import Result
 from nonsmooth.schemes.base import Plan
-from nonsmooth.schemes.driver import STREAMED, Driver
+from nonsmooth.schemes.driver import INTERRUPTED, STREAMED, Driver
 from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
 from nonsmooth.schemes.incidents import accumulation_points, event_table, merged
 from nonsmooth.schemes.moreau import Moreau
@@ -100,7 +100,7 @@ def simulate(
     time_limit : float
         Seconds after which the run stops with `StepLimitError`.
     audit : bool
-        Whether to recompute a sample of steps by a second route.
+        Whether to recompute a sample of steps by a second route (not done for an interrupted run).
 
     Returns
     -------
@@ -243,7 +243,7 @@ def _finish(
     result = Result(
         **columns, events=events, status=status, message=message, extra=extra, **counters, **origin
     )
-    if audit:
+    if audit and status != INTERRUPTED:  # who interrupts does not want to wait
         samples = _samples(columns, begin, P_J) if begin else None
         step_ends = scheme.name == "moreau" and plan.t_eval.size == 0 and plan.every == 1
         result.audit = audit_moreau(

@@ -23,32 +23,26 @@ from collections import namedtuple
 import numpy as np
 
 from nonsmooth._core.jit import by_reference, caller, float64, int64, kernel, typeof
-from nonsmooth._core.laws import KIND, E
+from nonsmooth._core.laws import E
 from nonsmooth._core.moreau import (
-    A_STEP,
-    I_ITER,
-    I_RES,
+    A_STEPS,
+    ACCEPT,
+    BOOK,
+    I_CHANGED,
+    I_TAKEN,
     OK,
     Q_NEW,
     S_NL,
     S_NQ,
     S_NR,
     S_NU,
-    T_ITER_MAX,
-    T_ITER_SUM,
-    T_RES,
-    T_RES_T,
-    T_UNCONVERGED,
-    T_UNCONVERGED_T,
+    STOP,
     U_NEW,
-    UNCONVERGED,
     State,
-    call_step,
+    call_steps,
     scene_at,
     state_reference,
-    structure,
 )
-from nonsmooth._core.options import O_IMPLICIT
 
 SMOOTH, NOT_ACCURATE, DETECTED, RESOLVED, FAILED = range(5)
 
@@ -104,17 +98,18 @@ STEPS_TYPE = typeof(make_steps(1, 1, 1, 1, 1))
 tableau_reference, tableau_at = by_reference(TABLEAU_TYPE)
 steps_reference, steps_at = by_reference(STEPS_TYPE)
 
-MAIN = int64(int64, int64, int64, int64, int64, int64, float64, float64, int64, int64)
+MAIN = int64(int64, int64, int64, int64, int64, int64, float64, float64, int64, int64, int64)
 call_main = caller(MAIN)
 
 
 @kernel(MAIN, part=True)
-def main_step(scene_address, problem, tableau, steps, begin, accepted, t, dt, order, any_modes):
+def main_step(scene_address, problem, tableau, steps, begin, accepted, t, dt, order, any_modes, books):
     """One main step from `t` and the end of step number `begin`, on the structure of step `accepted`.
 
     `order` > 0 fixes the order.
 
-    With `any_modes` every structure is taken (start of a run, probes, output between steps). The end is left in
+    With `any_modes` every structure is taken (start of a run, probes, output between steps); with `books` a step of least
+    length, which may be an impact, keeps the books of energy. The end is left in
     ``x.q_E, x.u_E, x.P_E, x.modes_E``, the rest in ``x.note``. Returns one of the five flags.
 
     Step size of least work (Hairer, Norsett, Wanner: Solving Ordinary Differential Equations I, sec. II.9): level i would
@@ -122,9 +117,7 @@ def main_step(scene_address, problem, tableau, steps, begin, accepted, t, dt, or
     smallest A_i / H_i wins, or the next one where the work still falls from level to level.
     """
     scene, x, s = scene_at(scene_address), tableau_at(tableau), steps_at(steps)
-    f, laws, size, options, w, info, totals = (
-        scene.f, scene.laws, scene.size, scene.options, scene.w, scene.info, scene.totals
-    )  # fmt: skip
+    f, laws, size, w, info = scene.f, scene.laws, scene.size, scene.w, scene.info
     xi, xf = x.xi, x.xf
     q, u, P_0, modes_0 = s.q[begin], s.u[begin], s.P[begin], s.modes[accepted]
     substate = state_reference(State(x.q, x.u, x.P, x.modes))
@@ -139,7 +132,9 @@ def main_step(scene_address, problem, tableau, steps, begin, accepted, t, dt, or
     note[N_ERROR] = 0.0
     note[N_DT_BEST] = 8.0 * dt
     flag = NOT_ACCURATE
-    implicit = int(options[O_IMPLICIT])
+    wishes = (STOP if any_modes == 0 else 0) + (ACCEPT if xi[X_ACCEPT] != 0 else 0)
+    if minimal and books:
+        wishes += BOOK
     effort = 0.0
     work_before = 1e300
     least = 1e300
@@ -159,52 +154,37 @@ def main_step(scene_address, problem, tableau, steps, begin, accepted, t, dt, or
             u_s[k] = u[k]
         for k in range(n_rows):
             P_s[k] = P_0[k] * share
-            x.P_E[k] = 0.0
         for l in range(n_laws):
             m_s[l] = modes_0[l]
         if xi[X_EMOD]:
             for l in range(n_laws):
                 exponent = 1.0 if minimal else h / dt_min
                 laws.reals[E, l] = x.e_0[l] ** exponent if x.e_0[l] > 0.0 else 0.0
-        for step in range(n_i):
-            status = call_step(f[A_STEP], scene_address, problem, substate, t + step * h, h, implicit)
-            xi[X_BASE] += 1
-            if status != OK:
-                note[N_STATUS] = status
-                note[N_T_FAIL] = t + step * h
-                note[N_LAST_H] = h
-                if status != UNCONVERGED or xi[X_ACCEPT] == 0:
-                    return FAILED
-                totals[T_UNCONVERGED] += 1
-                totals[T_UNCONVERGED_T] = t + (step + 1) * h
-            if info[I_RES] > totals[T_RES]:
-                totals[T_RES] = info[I_RES]
-                totals[T_RES_T] = t + (step + 1) * h
-            totals[T_ITER_MAX] = max(totals[T_ITER_MAX], info[I_ITER])
-            totals[T_ITER_SUM] += info[I_ITER]
-            changed = -1
-            if any_modes == 0:
-                for l in range(n_laws):
-                    kind = laws.ints[KIND, l]
-                    if structure(kind, w.modes_new[l]) != structure(kind, modes_0[l]):
-                        changed = l
-                        break
-            for k in range(n_q):
-                q_s[k] = w.coords[Q_NEW, k]
-            for k in range(n_u):
-                u_s[k] = w.speeds[U_NEW, k]
-            for k in range(n_rows):
-                P_s[k] = w.P_new[k]
-                x.P_E[k] += w.P_new[k]
-            for l in range(n_laws):
-                m_s[l] = w.modes_new[l]
-            if changed >= 0 and not minimal:
-                note[N_LAW] = changed
-                note[N_T_FAIL] = t + (step + 1) * h
+        for k in range(n_rows):
+            w.P_sum[k] = 0.0
+        status = call_steps(f[A_STEPS], scene_address, problem, substate, t, h, 0, n_i, wishes)
+        taken = int(info[I_TAKEN])
+        xi[X_BASE] += taken
+        note[N_T_FAIL] = t + taken * h
+        if status != OK:
+            note[N_STATUS] = status
+            note[N_T_FAIL] = t + (taken - 1) * h
+            note[N_LAST_H] = h
+            return FAILED
+        for k in range(n_q):
+            q_s[k] = w.coords[Q_NEW, k]
+        for k in range(n_u):
+            u_s[k] = w.speeds[U_NEW, k]
+        for k in range(n_rows):
+            P_s[k] = w.P_new[k]
+            x.P_E[k] = w.P_sum[k]
+        for l in range(n_laws):
+            m_s[l] = w.modes_new[l]
+        if any_modes == 0 and info[I_CHANGED] >= 0.0:
+            note[N_LAW] = info[I_CHANGED]
+            if not minimal:
                 return DETECTED
-            if changed >= 0:
-                note[N_LAW] = changed
-                flag = RESOLVED
+            flag = RESOLVED
         # Aitken-Neville, eq. (42): `row` goes from T_{i-1,.} to T_{i,.}
         error = 0.0
         for k in range(n_q + n_u):

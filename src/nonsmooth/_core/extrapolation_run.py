@@ -90,7 +90,6 @@ from nonsmooth._core.laws import (
     radius,
 )
 from nonsmooth._core.moreau import (
-    A_BOOK,
     A_DIR,
     A_GAP,
     A_MAIN,
@@ -116,7 +115,6 @@ from nonsmooth._core.moreau import (
     SCENE_TYPE,
     T_GAP,
     T_GAP_T,
-    call_bookkeeping,
     call_matrix,
     call_vector,
     scene_reference,
@@ -276,12 +274,11 @@ def run_extrapolated(scene, x, s, counters, out, events, event_times, t_eval, bu
                 dt,
                 xi[X_FIXED],
                 counters[C_FIRST],
+                1,
             )
             if flag == FAILED:
                 return int(note[N_STATUS])
             error, order, law, best = note[N_ERROR], note[N_ORDER], int(note[N_LAW]), note[N_DT_BEST]
-            if flag == RESOLVED or counters[C_FIRST] != 0:
-                call_bookkeeping(f[A_BOOK], at_scene, t, dt, s.u[PREVIOUS])
 
             if flag == SMOOTH or flag == NOT_ACCURATE or flag == RESOLVED:
                 for k in range(n_q):
@@ -358,7 +355,18 @@ def run_extrapolated(scene, x, s, counters, out, events, event_times, t_eval, bu
                             length = max(dt_min, 0.3 * (dt_min * max(xf[F_DT_SMOOTH], dt)) ** 0.5)
                     for _probe in range(2):
                         probe_flag = call_main(
-                            f[A_MAIN], at_scene, problem, tableau, steps, ACTUAL, ACTUAL, t_new, length, 1, 1
+                            f[A_MAIN],
+                            at_scene,
+                            problem,
+                            tableau,
+                            steps,
+                            ACTUAL,
+                            ACTUAL,
+                            t_new,
+                            length,
+                            1,
+                            1,
+                            0,
                         )
                         if probe_flag == FAILED:
                             return int(note[N_STATUS])
@@ -471,7 +479,7 @@ def run_extrapolated(scene, x, s, counters, out, events, event_times, t_eval, bu
                         # the same extrapolation again, up to the instant asked for: it does not disturb the run
                         flag_out = call_main(
                             f[A_MAIN], at_scene, problem, tableau, steps, begin, end, t_B, t_out - t_B,
-                            int(s.scalars[end, K_ORDER]), 1,
+                            int(s.scalars[end, K_ORDER]), 1, 0,
                         )  # fmt: skip
                         if flag_out == FAILED:
                             return int(note[N_STATUS])

@@ -18,6 +18,7 @@ import numpy as np
 from numba import objmode, typeof, types
 from numba.core import cgutils
 from numba.core import errors as numba_errors
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
@@ -108,17 +109,45 @@ def kernel(*args, **kwargs):
     step), without the wrappers for Python and C, which take longer to compile than the function itself.
 
     ``part=True``: called by other kernels at its address (see `caller`): compiled once, never linked into them.
+
+    ``lean=True`` (always so for the two kinds above): indices are never negative, so that the code which would count them
+    from the end is left out; loops run over a handful of entries and are not vectorised, which would only add checks.
     """
     options = {"cache": True, "fastmath": False, "error_model": "numpy", "nogil": False, **kwargs}
+    lean = options.pop("lean", False)
     if not options.pop("references", True):
         options["_nrt"] = False
     if options.pop("internal", False):
         options |= {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+        lean = True
     if options.pop("part", False):
         options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+        lean = True
     if args and callable(args[0]):
         return numba.njit(**options)(args[0])
-    return numba.njit(*args, **options)
+    decorate = numba.njit(*args, **options)
+    return _lean(decorate) if lean and JIT_ENABLED else decorate
+
+
+def _plain_index(context, builder, index_type, index, size):
+    return context.cast(builder, index, index_type, types.intp)
+
+
+def _lean(decorate):
+    """`decorate`, which compiles at once, without negative indices and without the vectorisers."""
+
+    def decorate_lean(function):
+        with global_compiler_lock:
+            settings = numba.core.config
+            before = settings.LOOP_VECTORIZE, settings.SLP_VECTORIZE, arrayobj.fix_integer_index
+            settings.LOOP_VECTORIZE = settings.SLP_VECTORIZE = 0
+            arrayobj.fix_integer_index = _plain_index
+            try:
+                return decorate(function)
+            finally:
+                settings.LOOP_VECTORIZE, settings.SLP_VECTORIZE, arrayobj.fix_integer_index = before
+
+    return decorate_lean
 
 
 def user_kernel(function, signature=None, inner=False):
@@ -257,8 +286,12 @@ def by_reference(record_type):
             llvm_type = context.get_value_type(record_type)
             base = builder.inttoptr(args[0], llvm_type.as_pointer())
             value = cgutils.get_null_value(llvm_type)
+            # the record does not change while a function uses it: loads may be moved to where their values are wanted
+            constant = builder.module.add_metadata([])
             for path in leaves(llvm_type):
-                value = builder.insert_value(value, builder.load(pointer(builder, base, path)), path)
+                leaf = builder.load(pointer(builder, base, path))
+                leaf.set_metadata("invariant.load", constant)
+                value = builder.insert_value(value, leaf, path)
             return value
 
         return record_type(types.int64), codegen

@@ -14,7 +14,7 @@ Modes (sec. 4, with the bound added): 0 inactive, 1 constraint (the argument lie
 The prox problem is held in few arrays (a long list of arguments makes kernels slow to compile and to call):
 
     ints  (N_INTS, n_laws)    rows KIND, ROW (first row), DIM, LINK (normal law of a Coulomb law), LAW (number in the
-                              model), MODE, TRIED
+                              model), MODE, TRIED; PLACE (position among the active laws) and ACTS by law of the model
     reals (N_REALS, n_laws)   rows MU, E (restitution), RHO (the factor r)
     rows  (N_ROWS, n)         rows C, P, XI, LO, HI (bounds of the impulse; HI the radius of a disk), and scratch
     G     (n, n)              the Delassus matrix
@@ -51,8 +51,8 @@ FREE = 6  # bilateral constraint: no bound
 # An argument that misses its set by rounding lies on its edge: constraint mode. Redundant contacts at rest sit there.
 EDGE = 1e-12
 
-KIND, ROW, DIM, LINK, LAW, MODE, TRIED, PLACE = range(8)
-N_INTS = 8
+KIND, ROW, DIM, LINK, LAW, MODE, TRIED, PLACE, ACTS = range(9)
+N_INTS = 9
 MU, E, RHO = range(3)
 N_REALS = 3
 C, P, XI, LO, HI, B, BEST, GAMMA_B, FREE_GAMMA = range(9)

@@ -42,6 +42,7 @@ from nonsmooth._core.jit import (
 )
 from nonsmooth._core.laws import (
     A_SOLVE,
+    ACTS,
     DIM,
     FREE_GAMMA,
     GAMMA_B,
@@ -55,6 +56,7 @@ from nonsmooth._core.laws import (
     MODE,
     MU,
     PLACE,
+    PROX_TYPE,
     ROW,
     USER_SET,
     XI,
@@ -64,7 +66,7 @@ from nonsmooth._core.laws import (
     make_prox,
 )
 from nonsmooth._core.linalg import cholesky, solve_lower, solve_lower_transposed
-from nonsmooth._core.options import N_OPTIONS, O_STAY, O_TOL
+from nonsmooth._core.options import N_OPTIONS, O_IMPLICIT, O_STAY, O_TOL
 from nonsmooth._core.solve_laws import call_solver
 
 MAX_SWEEPS = 30
@@ -87,12 +89,12 @@ N_TOTALS = 16
 ENERGY_GAIN = 4e-10
 
 # positions in the float64 array describing the last step
-I_RES, I_ITER, I_LAW, I_ACTIVE, I_ROWS = range(5)
-N_INFO = 5
+I_RES, I_ITER, I_LAW, I_ACTIVE, I_ROWS, I_TAKEN, I_CHANGED, I_AHEAD = range(8)
+N_INFO = 8
 
-# Work space. `coords` (2, n_q): rows Q_M, Q_NEW; `speeds` (5, n_u): rows H, DU, U_FREE, U_NEW, U_EVAL; `P_new`, `modes_new` by
-# row and law of the model.
-Work = namedtuple("Work", "M L WT Y B G_all coords speeds g zeta bounds P_new modes_new")
+# Work space. `coords` (2, n_q): rows Q_M, Q_NEW; `speeds` (5, n_u): rows H, DU, U_FREE, U_NEW, U_EVAL; `P_new`, `P_sum`,
+# `modes_new` by row and law of the model.
+Work = namedtuple("Work", "M L WT Y B G_all coords speeds g zeta bounds P_new P_sum modes_new")
 Q_M, Q_NEW = range(2)
 H, DU, U_FREE, U_NEW, U_EVAL = range(5)
 
@@ -112,7 +114,7 @@ def make_work(n_q, n_u, n_N, n_laws, n_rows):
         M=np.zeros((n_u, n_u)), L=np.zeros((n_u, n_u)), WT=np.zeros((r, n_u)), Y=np.zeros((r, n_u)),
         B=np.zeros((n_q, n_u)), G_all=np.zeros((r, r)), coords=np.zeros((2, n_q)), speeds=np.zeros((5, n_u)),
         g=np.zeros(max(n_N, 1)), zeta=np.zeros(r), bounds=np.zeros(2 * r), P_new=np.zeros(r),
-        modes_new=np.zeros(l, dtype=np.int64),
+        P_sum=np.zeros(r), modes_new=np.zeros(l, dtype=np.int64),
     )  # fmt: skip
 
 
@@ -128,11 +130,11 @@ def make_output(n, n_q, n_u, n_rows, n_laws, with_begin):
 # Everything a step needs but the state: `f` addresses of the functions below, `prox` the contact problem of the active laws,
 # `info` about the last step, `totals` of the run.
 Scene = namedtuple("Scene", "f laws size options p w prox info totals")
-(A_MASS, A_FORCE, A_GAP, A_DIR, A_ZETA, A_BOUNDS, A_B, A_STEP, A_BOOK, A_STORE, A_MAIN) = range(11)
+(A_MASS, A_FORCE, A_GAP, A_DIR, A_ZETA, A_BOUNDS, A_B, A_STEPS, A_STORE, A_MAIN) = range(10)
 
 
 def _example():
-    functions = np.zeros(11, dtype=np.int64)
+    functions = np.zeros(10, dtype=np.int64)
     laws = Laws(np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1)))
     prox = make_prox(functions, 1, 1, np.zeros(N_OPTIONS))
     return Scene(
@@ -142,6 +144,7 @@ def _example():
 
 
 SCENE_TYPE = typeof(_example())
+LAWS_TYPE = typeof(_example().laws)
 OUTPUT_TYPE = typeof(make_output(1, 1, 1, 1, 1, True))
 STATE_TYPE = typeof(State(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64)))
 scene_reference, scene_at = by_reference(SCENE_TYPE)
@@ -149,224 +152,13 @@ state_reference, state_at = by_reference(STATE_TYPE)
 output_reference, output_at = by_reference(OUTPUT_TYPE)
 call_vector, call_matrix = caller(VECTOR), caller(MATRIX)
 
-STEP = int64(int64, int64, int64, float64, float64, int64)
-call_step = caller(STEP)
 
-
-@kernel(STEP, part=True)
-def moreau_step(scene_address, problem, state_address, t, dt, implicit):
-    """One step of length `dt` from the state (t, q, u); its impulses and modes are the guess. Returns a status.
-
-    The new state is left in ``w.coords[Q_NEW], w.speeds[U_NEW], w.P_new, w.modes_new``; nothing else changes, so a step
-    can be tried, rejected and repeated.
-    """
-    scene = scene_at(scene_address)
-    state = state_at(state_address)
-    q, u, P_0, modes_0 = state.q, state.u, state.P, state.modes
-    f, laws, size, options, p, w, prox, info = (
-        scene.f, scene.laws, scene.size, scene.options, scene.p, scene.w, scene.prox, scene.info
-    )  # fmt: skip
-    n_q, n_u, n_N, n_laws, n_rows = size[S_NQ], size[S_NU], size[S_NN], size[S_NL], size[S_NR]
-    # what does not change during the run is evaluated in its first step only
-    fresh = size[S_READY] == 0
-    const_M = size[S_CONST_M] != 0
-    const_W = size[S_CONST_W] != 0
-    const_G = const_M and const_W
-    M, L, B, WT, Y, G, G_all = w.M, w.L, w.B, w.WT, w.Y, prox.G, w.G_all
-    ints, rows, reals, coords, speeds, zeta = prox.ints, prox.rows, prox.reals, w.coords, w.speeds, w.zeta
-    gaps, bounds, P_new, modes_new = w.g, w.bounds, w.P_new, w.modes_new
-    law_ints, law_reals = laws.ints, laws.reals
-    q_M, q_new = coords[Q_M], coords[Q_NEW]
-    h, du, u_free, u_new, u_e = speeds[H], speeds[DU], speeds[U_FREE], speeds[U_NEW], speeds[U_EVAL]
-    share = 1.0 if implicit else 0.5
-
-    # evaluation point: the midpoint (before eq. (15)), or the end of the step for the implicit variant
-    t_M = t + share * dt
-    for i in range(n_u):
-        u_e[i] = u[i]
-    n_active = 0
-    n = 0
-    status = OK
-    for sweep in range(MAX_SWEEPS if implicit else 1):
-        if size[S_HAS_B]:
-            for stage in range(2):
-                if stage == 0:
-                    call_matrix(f[A_B], t, q, u, p, B)
-                    for i in range(n_q):
-                        s = 0.0
-                        for j in range(n_u):
-                            s += B[i, j] * u_e[j]
-                        q_M[i] = q[i] + share * dt * s
-                else:
-                    call_matrix(f[A_B], t_M, q_M, u, p, B)
-        else:
-            for i in range(n_q):
-                q_M[i] = q[i] + share * dt * u_e[i]
-
-        # mass, forces, free velocity
-        if fresh or not const_M:
-            call_matrix(f[A_MASS], t_M, q_M, u, p, M)
-            if cholesky(M, L, n_u) != 0:
-                return MASS_SINGULAR
-        call_vector(f[A_FORCE], t_M, q_M, u_e, p, h)
-        solve_lower(L, h, du, n_u)
-        solve_lower_transposed(L, du, du, n_u)
-        for i in range(n_u):
-            u_free[i] = u[i] + dt * du[i]
-            u_new[i] = u_free[i]
-
-        # which laws act: contacts closed at the midpoint, everything else always
-        if sweep == 0:
-            if n_N > 0:
-                call_vector(f[A_GAP], t_M, q_M, u, p, gaps)
-            for l in range(n_laws):
-                ints[PLACE, l] = -1
-                modes_new[l] = 0
-                kind = law_ints[KIND, l]
-                link = law_ints[LINK, l]
-                if kind == HALF_LINE:
-                    if not gaps[l] <= (options[O_STAY] if modes_0[l] == 1 else 0.0):
-                        if gaps[l] != gaps[l]:
-                            info[I_LAW] = l
-                            return NON_FINITE_GAP
-                        continue
-                elif link >= 0:
-                    link = ints[PLACE, link]
-                    if link < 0:
-                        continue
-                a = n_active
-                ints[PLACE, l] = a
-                ints[LAW, a] = l
-                ints[KIND, a] = kind
-                ints[ROW, a] = n
-                ints[DIM, a] = law_ints[DIM, l]
-                ints[LINK, a] = link
-                ints[MODE, a] = modes_0[l]
-                reals[MU, a] = law_reals[MU, l]
-                reals[E, a] = law_reals[E, l]
-                n += law_ints[DIM, l]
-                n_active += 1
-            for i in range(n_rows):
-                P_new[i] = 0.0
-            info[I_ACTIVE] = n_active
-            info[I_ROWS] = n
-            info[I_RES] = 0.0
-            info[I_ITER] = 0.0
-
-        # force directions
-        if n_rows > 0 and ((fresh and const_W) or (n > 0 and not const_W)):
-            call_matrix(f[A_DIR], t_M, q_M, u, p, WT)
-            if const_G:
-                for i in range(n_rows):
-                    solve_lower(L, WT[i], Y[i], n_u)
-                    for j in range(i + 1):
-                        s = 0.0
-                        for k in range(n_u):
-                            s += Y[i, k] * Y[j, k]
-                        G_all[i, j] = s
-                        G_all[j, i] = s
-        size[S_READY] = 1
-
-        if n > 0:
-            # the contact problem: G, c and bounds of the active rows
-            if size[S_HAS_ZETA]:
-                call_vector(f[A_ZETA], t_M, q_M, u, p, zeta)
-            if size[S_HAS_BOUNDS]:
-                call_vector(f[A_BOUNDS], t_M, q_M, u, p, bounds)
-            for a in range(n_active):
-                i0 = law_ints[ROW, ints[LAW, a]]
-                k0 = ints[ROW, a]
-                for d in range(ints[DIM, a]):
-                    i = i0 + d
-                    k = k0 + d
-                    gamma_B = zeta[i]
-                    free = zeta[i]
-                    for j in range(n_u):
-                        gamma_B += WT[i, j] * u[j]
-                        free += WT[i, j] * u_free[j]
-                    rows[GAMMA_B, k] = gamma_B
-                    rows[FREE_GAMMA, k] = free
-                    rows[C, k] = free + reals[E, a] * gamma_B  # eq. (18), erratum 3
-                    rows[P, k] = P_0[i]
-                    rows[LO, k] = bounds[i] * dt
-                    rows[HI, k] = bounds[n_rows + i] * dt
-                    # NaN would pass through a projection unseen; so would a negative limit
-                    if not (rows[C, k] - rows[C, k] == 0.0 and rows[LO, k] <= rows[HI, k]):
-                        return NON_FINITE
-                    if not const_G:
-                        solve_lower(L, WT[i], Y[i], n_u)
-                    for b in range(a + 1):
-                        j0 = law_ints[ROW, ints[LAW, b]]
-                        m0 = ints[ROW, b]
-                        for c in range(ints[DIM, b] if b < a else d + 1):
-                            if const_G:
-                                s = G_all[i, j0 + c]
-                            else:
-                                s = 0.0
-                                for v in range(n_u):
-                                    s += Y[i, v] * Y[j0 + c, v]
-                            G[k, m0 + c] = s
-                            G[m0 + c, k] = s
-                    if not G[k, k] > 0.0:
-                        info[I_LAW] = ints[LAW, a]
-                        return ZERO_DIRECTION
-
-            # impulses; a single frictionless contact needs no solver
-            if n == 1 and ints[KIND, 0] == HALF_LINE:
-                rows[P, 0] = max(0.0, -rows[C, 0] / G[0, 0])
-                rows[XI, 0] = 0.0 if rows[C, 0] < 0.0 else rows[C, 0]
-                ints[MODE, 0] = 1 if rows[C, 0] < 0.0 else -2
-            else:
-                res = call_solver(prox.f[A_SOLVE], problem, dt, n_active, n)
-                info[I_RES] = res
-                info[I_ITER] = prox.counts[0]
-                if not res <= options[O_TOL]:
-                    status = UNCONVERGED
-
-            # end velocity
-            for j in range(n_u):
-                du[j] = 0.0
-            for a in range(n_active):
-                l = ints[LAW, a]
-                modes_new[l] = ints[MODE, a]
-                for d in range(ints[DIM, a]):
-                    i = law_ints[ROW, l] + d
-                    s = rows[P, ints[ROW, a] + d]
-                    P_new[i] = s
-                    for j in range(n_u):
-                        du[j] += Y[i, j] * s
-            solve_lower_transposed(L, du, du, n_u)
-            for j in range(n_u):
-                u_new[j] += du[j]
-
-        # the implicit variant repeats with the new velocity until it stands still
-        if not implicit:
-            break
-        change = 0.0
-        size_u = 0.0
-        for j in range(n_u):
-            change = max(change, abs(u_new[j] - u_e[j]))
-            size_u = max(size_u, abs(u_new[j]))
-            u_e[j] = u_new[j]
-        if sweep > 0 and change <= 1e-14 * size_u:
-            break
-
-    # end position, eq. (21)
-    check = 0.0
-    for i in range(n_q):
-        s = 0.0
-        if size[S_HAS_B]:
-            for j in range(n_u):
-                s += B[i, j] * ((1.0 - share) * u[j] + share * u_new[j])
-        else:
-            s = (1.0 - share) * u[i] + share * u_new[i]
-        q_new[i] = q[i] + dt * s
-        check += q_new[i] - q_new[i]
-    for i in range(n_u):
-        check += u_new[i] - u_new[i]
-    if check != 0.0:  # inf - inf and nan - nan are nan
-        return NON_FINITE
-    return status
+@kernel(int64(int64, int64), internal=True)
+def structure(kind, mode):
+    """What the integrator sees of a mode: an open contact and a closed one without impulse are the same (sec. 8.1)."""
+    if kind == HALF_LINE and mode == -2:
+        return 0
+    return mode
 
 
 @kernel(float64(f8_2, f8_1, int64), internal=True)
@@ -381,33 +173,10 @@ def kinetic_energy(M, u, n_u):
     return T
 
 
-BOOKKEEPING = void(int64, float64, float64, f8_1)
-call_bookkeeping = caller(BOOKKEEPING)
-
-
-@kernel(BOOKKEEPING, part=True)
-def bookkeeping(scene_address, t, dt, u):
-    """Running totals over all steps: worst gap and residual, work of forces and contacts, energy made by impact laws."""
-    scene = scene_at(scene_address)
-    laws, size, w, prox, info, totals = scene.laws, scene.size, scene.w, scene.prox, scene.info, scene.totals
-    n_u, n_N = size[S_NU], size[S_NN]
-    gaps, speeds, ints, rows, reals, zeta = w.g, w.speeds, prox.ints, prox.rows, prox.reals, w.zeta
-    for l in range(n_N):
-        if gaps[l] < totals[T_GAP]:
-            totals[T_GAP] = gaps[l]
-            totals[T_GAP_T] = t + 0.5 * dt
-    work = 0.0
-    for i in range(n_u):
-        work += (u[i] + speeds[U_NEW, i]) * speeds[H, i]
-    totals[T_WORK_FORCES] += 0.5 * dt * work
-    n_active = int(info[I_ACTIVE])
-    if n_active == 0:
-        return
-    if info[I_RES] > totals[T_RES]:
-        totals[T_RES] = info[I_RES]
-        totals[T_RES_T] = t + dt
-    totals[T_ITER_MAX] = max(totals[T_ITER_MAX], info[I_ITER])
-    totals[T_ITER_SUM] += info[I_ITER]
+@kernel(void(LAWS_TYPE, PROX_TYPE, f8_2, f8_1, f8_1, f8_1, int64, int64, float64, f8_1), internal=True)
+def energy_of_laws(laws, prox, M, u, u_new, zeta, n_active, n_u, t_E, totals):
+    """Work of the contacts in a step, and energy made by its impact laws, added to the totals."""
+    ints, rows, reals = prox.ints, prox.rows, prox.reals
     work = 0.0
     made = 0.0
     made_free = 0.0
@@ -437,17 +206,312 @@ def bookkeeping(scene_address, t, dt, u):
     totals[T_WORK_CONTACTS] += work
     made = min(made, made_free)
     if made > 0.0:
-        T_B = kinetic_energy(w.M, u, n_u)
-        T_E = kinetic_energy(w.M, speeds[U_NEW], n_u)
+        T_B = kinetic_energy(M, u, n_u)
+        T_E = kinetic_energy(M, u_new, n_u)
         gain = made / T_B if T_B > 0.0 else 0.0
         if made > ENERGY_GAIN * (T_B + T_E):
             totals[T_GAIN_COUNT] += 1
             if gain > totals[T_GAIN]:
                 totals[T_GAIN] = gain
-                totals[T_GAIN_T] = t + dt
+                totals[T_GAIN_T] = t_E
                 totals[T_GAIN_BEFORE] = T_B
                 totals[T_GAIN_AFTER] = T_E
                 totals[T_GAIN_LAW] = worst_law
+
+
+STEPS = int64(int64, int64, int64, float64, float64, int64, int64, int64)
+call_steps = caller(STEPS)
+
+# what `moreau_steps` is asked for, as a sum
+BOOK, STOP, ACCEPT = 1, 2, 4
+
+
+@kernel(STEPS, part=True)
+def moreau_steps(scene_address, problem, state_address, t_0, dt, first, n_steps, wishes):
+    """Up to `n_steps` steps of length `dt`; step k begins at t_0 + (first + k) dt. Returns the status of the last one.
+
+    The state before the last step taken is left in the state (its impulses and modes were the guess), the one after it
+    in ``w.coords[Q_NEW], w.speeds[U_NEW], w.P_new, w.modes_new``: a step can be tried, rejected and repeated. The impulses
+    of all steps are added to ``w.P_sum``. ``info[I_TAKEN]`` counts the steps, ``info[I_CHANGED]`` is the first law whose structure
+    changed in the last one, or -1.
+
+    Wishes: BOOK keeps the books of energy, STOP ends with the first step that shows another structure, ACCEPT goes on where
+    the solver did not converge. (One call for many steps, because a call costs as much as a small step.)
+    """
+    scene = scene_at(scene_address)
+    state = state_at(state_address)
+    q, u, P_0, modes_0 = state.q, state.u, state.P, state.modes
+    f, laws, size, options, p, w, prox, info, totals = (
+        scene.f, scene.laws, scene.size, scene.options, scene.p, scene.w, scene.prox, scene.info, scene.totals
+    )  # fmt: skip
+    n_q, n_u, n_N, n_laws, n_rows = size[S_NQ], size[S_NU], size[S_NN], size[S_NL], size[S_NR]
+    const_M = size[S_CONST_M] != 0
+    const_W = size[S_CONST_W] != 0
+    const_G = const_M and const_W
+    M, L, B, WT, Y, G, G_all = w.M, w.L, w.B, w.WT, w.Y, prox.G, w.G_all
+    ints, rows, reals, coords, speeds, zeta = prox.ints, prox.rows, prox.reals, w.coords, w.speeds, w.zeta
+    gaps, bounds, P_new, P_sum, modes_new = w.g, w.bounds, w.P_new, w.P_sum, w.modes_new
+    law_ints, law_reals = laws.ints, laws.reals
+    q_M, q_new = coords[Q_M], coords[Q_NEW]
+    h, du, u_free, u_new, u_e = speeds[H], speeds[DU], speeds[U_FREE], speeds[U_NEW], speeds[U_EVAL]
+    implicit = options[O_IMPLICIT] != 0.0
+    share = 1.0 if implicit else 0.5
+    status = OK
+    info[I_AHEAD] = 0.0
+
+    for k_step in range(n_steps):
+        t = t_0 + (first + k_step) * dt
+        if k_step > 0:
+            for i in range(n_q):
+                q[i] = q_new[i]
+            for i in range(n_u):
+                u[i] = u_new[i]
+            for i in range(n_rows):
+                P_0[i] = P_new[i]
+            for l in range(n_laws):
+                modes_0[l] = modes_new[l]
+            info[I_AHEAD] += 1.0
+        info[I_TAKEN] = k_step + 1.0
+        info[I_CHANGED] = -1.0
+        # what does not change during the run is evaluated in its first step only
+        fresh = size[S_READY] == 0
+
+        # evaluation point: the midpoint (before eq. (15)), or the end of the step for the implicit variant
+        t_M = t + share * dt
+        for i in range(n_u):
+            u_e[i] = u[i]
+        n_active = 0
+        n = 0
+        changed = fresh
+        status = OK
+        for sweep in range(MAX_SWEEPS if implicit else 1):
+            if size[S_HAS_B]:
+                for stage in range(2):
+                    if stage == 0:
+                        call_matrix(f[A_B], t, q, u, p, B)
+                        for i in range(n_q):
+                            s = 0.0
+                            for j in range(n_u):
+                                s += B[i, j] * u_e[j]
+                            q_M[i] = q[i] + share * dt * s
+                    else:
+                        call_matrix(f[A_B], t_M, q_M, u, p, B)
+            else:
+                for i in range(n_q):
+                    q_M[i] = q[i] + share * dt * u_e[i]
+
+            # mass, forces, free velocity
+            if fresh or not const_M:
+                call_matrix(f[A_MASS], t_M, q_M, u, p, M)
+                if cholesky(M, L, n_u) != 0:
+                    return MASS_SINGULAR
+            call_vector(f[A_FORCE], t_M, q_M, u_e, p, h)
+            solve_lower(L, h, du, n_u)
+            solve_lower_transposed(L, du, du, n_u)
+            for i in range(n_u):
+                u_free[i] = u[i] + dt * du[i]
+                u_new[i] = u_free[i]
+
+            # which laws act: contacts closed at the midpoint, everything else always
+            if sweep == 0:
+                if n_N > 0:
+                    call_vector(f[A_GAP], t_M, q_M, u, p, gaps)
+                for l in range(n_laws):
+                    modes_new[l] = 0
+                    acts = 1
+                    if law_ints[KIND, l] == HALF_LINE:
+                        if not gaps[l] <= (options[O_STAY] if modes_0[l] == 1 else 0.0):
+                            if gaps[l] != gaps[l]:
+                                size[S_READY] = 0
+                                info[I_LAW] = l
+                                return NON_FINITE_GAP
+                            acts = 0
+                    elif law_ints[LINK, l] >= 0:
+                        acts = ints[ACTS, law_ints[LINK, l]]
+                    if acts != ints[ACTS, l]:
+                        ints[ACTS, l] = acts
+                        changed = True
+                if changed:  # the table of active laws is made anew
+                    for l in range(n_laws):
+                        if ints[ACTS, l] == 0:
+                            ints[PLACE, l] = -1
+                            continue
+                        a = n_active
+                        ints[PLACE, l] = a
+                        ints[LAW, a] = l
+                        ints[KIND, a] = law_ints[KIND, l]
+                        ints[ROW, a] = n
+                        ints[DIM, a] = law_ints[DIM, l]
+                        ints[LINK, a] = ints[PLACE, law_ints[LINK, l]] if law_ints[LINK, l] >= 0 else -1
+                        reals[MU, a] = law_reals[MU, l]
+                        n += law_ints[DIM, l]
+                        n_active += 1
+                    info[I_ACTIVE] = n_active
+                    info[I_ROWS] = n
+                else:
+                    n_active = int(info[I_ACTIVE])
+                    n = int(info[I_ROWS])
+                for i in range(n_rows):
+                    P_new[i] = 0.0
+                info[I_RES] = 0.0
+                info[I_ITER] = 0.0
+
+            # force directions
+            if n_rows > 0 and ((fresh and const_W) or (n > 0 and not const_W)):
+                call_matrix(f[A_DIR], t_M, q_M, u, p, WT)
+                if const_G:
+                    for i in range(n_rows):
+                        solve_lower(L, WT[i], Y[i], n_u)
+                        for j in range(i + 1):
+                            s = 0.0
+                            for k in range(n_u):
+                                s += Y[i, k] * Y[j, k]
+                            G_all[i, j] = s
+                            G_all[j, i] = s
+            size[S_READY] = 1
+
+            if n > 0:
+                # the contact problem: G, c and bounds of the active rows
+                if size[S_HAS_ZETA]:
+                    call_vector(f[A_ZETA], t_M, q_M, u, p, zeta)
+                if size[S_HAS_BOUNDS]:
+                    call_vector(f[A_BOUNDS], t_M, q_M, u, p, bounds)
+                for a in range(n_active):
+                    l = ints[LAW, a]
+                    i0 = law_ints[ROW, l]
+                    k0 = ints[ROW, a]
+                    ints[MODE, a] = modes_0[l]
+                    reals[E, a] = law_reals[E, l]
+                    for d in range(ints[DIM, a]):
+                        i = i0 + d
+                        k = k0 + d
+                        gamma_B = zeta[i]
+                        free = zeta[i]
+                        for j in range(n_u):
+                            gamma_B += WT[i, j] * u[j]
+                            free += WT[i, j] * u_free[j]
+                        rows[GAMMA_B, k] = gamma_B
+                        rows[FREE_GAMMA, k] = free
+                        rows[C, k] = free + reals[E, a] * gamma_B  # eq. (18), erratum 3
+                        rows[P, k] = P_0[i]
+                        rows[LO, k] = bounds[i] * dt
+                        rows[HI, k] = bounds[n_rows + i] * dt
+                        # NaN would pass through a projection unseen; so would a negative limit
+                        if not (rows[C, k] - rows[C, k] == 0.0 and rows[LO, k] <= rows[HI, k]):
+                            size[S_READY] = 0
+                            return NON_FINITE
+                        if const_G and not changed:
+                            continue
+                        if not const_G:
+                            solve_lower(L, WT[i], Y[i], n_u)
+                        for b in range(a + 1):
+                            j0 = law_ints[ROW, ints[LAW, b]]
+                            m0 = ints[ROW, b]
+                            for c in range(ints[DIM, b] if b < a else d + 1):
+                                if const_G:
+                                    s = G_all[i, j0 + c]
+                                else:
+                                    s = 0.0
+                                    for v in range(n_u):
+                                        s += Y[i, v] * Y[j0 + c, v]
+                                G[k, m0 + c] = s
+                                G[m0 + c, k] = s
+                        if not G[k, k] > 0.0:
+                            size[S_READY] = 0
+                            info[I_LAW] = ints[LAW, a]
+                            return ZERO_DIRECTION
+
+                # impulses; a single frictionless contact needs no solver
+                if n == 1 and ints[KIND, 0] == HALF_LINE:
+                    rows[P, 0] = max(0.0, -rows[C, 0] / G[0, 0])
+                    rows[XI, 0] = 0.0 if rows[C, 0] < 0.0 else rows[C, 0]
+                    ints[MODE, 0] = 1 if rows[C, 0] < 0.0 else -2
+                else:
+                    res = call_solver(prox.f[A_SOLVE], problem, dt, n_active, n)
+                    info[I_RES] = res
+                    info[I_ITER] = prox.counts[0]
+                    if not res <= options[O_TOL]:
+                        status = UNCONVERGED
+
+                # end velocity
+                for j in range(n_u):
+                    du[j] = 0.0
+                for a in range(n_active):
+                    l = ints[LAW, a]
+                    modes_new[l] = ints[MODE, a]
+                    for d in range(ints[DIM, a]):
+                        i = law_ints[ROW, l] + d
+                        s = rows[P, ints[ROW, a] + d]
+                        P_new[i] = s
+                        for j in range(n_u):
+                            du[j] += Y[i, j] * s
+                solve_lower_transposed(L, du, du, n_u)
+                for j in range(n_u):
+                    u_new[j] += du[j]
+
+            # the implicit variant repeats with the new velocity until it stands still
+            if not implicit:
+                break
+            change = 0.0
+            size_u = 0.0
+            for j in range(n_u):
+                change = max(change, abs(u_new[j] - u_e[j]))
+                size_u = max(size_u, abs(u_new[j]))
+                u_e[j] = u_new[j]
+            if sweep > 0 and change <= 1e-14 * size_u:
+                break
+
+        # end position, eq. (21)
+        check = 0.0
+        for i in range(n_q):
+            s = 0.0
+            if size[S_HAS_B]:
+                for j in range(n_u):
+                    s += B[i, j] * ((1.0 - share) * u[j] + share * u_new[j])
+            else:
+                s = (1.0 - share) * u[i] + share * u_new[i]
+            q_new[i] = q[i] + dt * s
+            check += q_new[i] - q_new[i]
+        for i in range(n_u):
+            check += u_new[i] - u_new[i]
+        if check != 0.0:  # inf - inf and nan - nan are nan
+            return NON_FINITE
+
+        if status != OK:
+            if wishes & ACCEPT == 0:
+                return status
+            status = OK
+            totals[T_UNCONVERGED] += 1
+            totals[T_UNCONVERGED_T] = t + dt
+
+        # books and structure
+        if n > 0:
+            if info[I_RES] > totals[T_RES]:
+                totals[T_RES] = info[I_RES]
+                totals[T_RES_T] = t + dt
+            totals[T_ITER_MAX] = max(totals[T_ITER_MAX], info[I_ITER])
+            totals[T_ITER_SUM] += info[I_ITER]
+            for i in range(n_rows):
+                P_sum[i] += P_new[i]
+        if wishes & BOOK:
+            for l in range(n_N):
+                if gaps[l] < totals[T_GAP]:
+                    totals[T_GAP] = gaps[l]
+                    totals[T_GAP_T] = t + 0.5 * dt
+            work = 0.0
+            for i in range(n_u):
+                work += (u[i] + u_new[i]) * h[i]
+            totals[T_WORK_FORCES] += 0.5 * dt * work
+            if n > 0:
+                energy_of_laws(laws, prox, M, u, u_new, zeta, n_active, n_u, t + dt, totals)
+        for l in range(n_laws):
+            kind = law_ints[KIND, l]
+            if structure(kind, modes_new[l]) != structure(kind, modes_0[l]):
+                info[I_CHANGED] = l
+                break
+        if wishes & STOP and info[I_CHANGED] >= 0.0:
+            break
+    return OK
 
 
 # positions in the int64 array of counters of a run
@@ -455,14 +519,6 @@ def bookkeeping(scene_address, t, dt, u):
     range(12)
 )
 N_COUNTERS = 12
-
-
-@kernel(int64(int64, int64), internal=True)
-def structure(kind, mode):
-    """What the integrator sees of a mode: an open contact and a closed one without impulse are the same (sec. 8.1)."""
-    if kind == HALF_LINE and mode == -2:
-        return 0
-    return mode
 
 
 STORE = void(int64, int64, int64, int64, float64, float64, float64, int64)
@@ -515,6 +571,6 @@ def functions(model_functions, more=()):
     mass, force, gap, directions, zeta, bounds, kinematics = model_functions
     parts = (
         (mass, MATRIX), (force, VECTOR), (gap, VECTOR), (directions, MATRIX), (zeta, VECTOR), (bounds, VECTOR),
-        (kinematics, MATRIX), (moreau_step, STEP), (bookkeeping, BOOKKEEPING), (store, STORE), *more,
+        (kinematics, MATRIX), (moreau_steps, STEPS), (store, STORE), *more,
     )  # fmt: skip
     return addresses(*zip(*parts))

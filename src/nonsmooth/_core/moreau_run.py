@@ -3,9 +3,10 @@
 from nonsmooth._core.jit import f8_1, f8_2, i8_1, i8_2, int64, kernel
 from nonsmooth._core.laws import KIND, prox_reference
 from nonsmooth._core.moreau import (
-    A_BOOK,
-    A_STEP,
+    A_STEPS,
     A_STORE,
+    ACCEPT,
+    BOOK,
     C_ACCEPT,
     C_BEGIN,
     C_EVAL,
@@ -18,6 +19,8 @@ from nonsmooth._core.moreau import (
     C_STEPS,
     C_TAIL,
     C_TOTAL,
+    I_AHEAD,
+    I_CHANGED,
     OK,
     OUTPUT_TYPE,
     Q_NEW,
@@ -27,12 +30,9 @@ from nonsmooth._core.moreau import (
     S_NU,
     SCENE_TYPE,
     STATE_TYPE,
-    T_UNCONVERGED,
-    T_UNCONVERGED_T,
+    STOP,
     U_NEW,
-    UNCONVERGED,
-    call_bookkeeping,
-    call_step,
+    call_steps,
     call_store,
     output_reference,
     scene_reference,
@@ -52,13 +52,15 @@ def run_moreau(scene, state, clock, counters, out, events, event_times, t_eval, 
     or event buffer is full. All progress is in the arrays, so a raised exception loses nothing.
     """
     t_0, dt_main, dt_last, t_end = clock[0], clock[1], clock[2], clock[3]
-    f, laws, size, w, totals = scene.f, scene.laws, scene.size, scene.w, scene.totals
+    f, laws, size, w, info = scene.f, scene.laws, scene.size, scene.w, scene.info
     at_scene, at_state, at_output = scene_reference(scene), state_reference(state), output_reference(out)
     problem = prox_reference(scene.prox)
     n_laws = size[S_NL]
     n_eval = t_eval.size
     capacity = out.q.shape[0]
-    for _ in range(budget):
+    wishes = BOOK + STOP + (ACCEPT if counters[C_ACCEPT] != 0 else 0)
+    left = budget
+    while left > 0:
         step = counters[C_STEP]
         if (
             step >= counters[C_STEPS]
@@ -66,21 +68,37 @@ def run_moreau(scene, state, clock, counters, out, events, event_times, t_eval, 
             or counters[C_EVENTS] + n_laws > events.shape[0]
         ):
             break
-        t = t_0 + step * dt_main
+        # as many steps at once as have nothing to store, the last one of the segment alone
         last = step == counters[C_STEPS] - 1
+        n = 1
+        if not last and counters[C_FIRST] == 0:
+            n = min(left, counters[C_STEPS] - 1 - step)
+            if n_eval == 0:
+                n = min(n, counters[C_NEXT] - counters[C_TOTAL])
+            elif counters[C_EVAL] < n_eval:
+                ahead = (t_eval[counters[C_EVAL]] - (t_0 + step * dt_main)) / dt_main - 1e-6
+                n = min(n, int(min(ahead, 1e9)))
+            n = max(n, 1)
         dt = dt_last if last else dt_main
+        t = t_0 + step * dt_main
+        if last:
+            status = call_steps(f[A_STEPS], at_scene, problem, at_state, t, dt, 0, 1, wishes)
+        else:
+            status = call_steps(f[A_STEPS], at_scene, problem, at_state, t_0, dt, step, n, wishes)
+        ahead = int(info[I_AHEAD])
+        info[I_AHEAD] = 0.0
+        step += ahead
+        left -= ahead
+        counters[C_STEP] = step
+        counters[C_TOTAL] += ahead
+        if status != OK:
+            return status
+        left -= 1
+        t = t_0 + step * dt_main
         t_new = t_end if last else t_0 + (step + 1) * dt_main
 
-        status = call_step(f[A_STEP], at_scene, problem, at_state, t, dt, 0)
-        if status != OK:
-            if status != UNCONVERGED or counters[C_ACCEPT] == 0:
-                return status
-            totals[T_UNCONVERGED] += 1
-            totals[T_UNCONVERGED_T] = t_new
-        call_bookkeeping(f[A_BOOK], at_scene, t, dt, state.u)
-
         # switching incidents: a law that changes its structure (the first step only sets it)
-        if counters[C_FIRST] == 0:
+        if counters[C_FIRST] == 0 and info[I_CHANGED] >= 0.0:
             for l in range(n_laws):
                 kind = laws.ints[KIND, l]
                 if structure(kind, w.modes_new[l]) != structure(kind, state.modes[l]):
@@ -92,7 +110,9 @@ def run_moreau(scene, state, clock, counters, out, events, event_times, t_eval, 
                     event_times[e, 0] = t
                     event_times[e, 1] = t_new
                     counters[C_EVENTS] = e + 1
-        elif counters[C_OUT] > 0:  # the start column shows the modes of the first step
+        elif (
+            counters[C_FIRST] != 0 and counters[C_OUT] > 0
+        ):  # the start column shows the modes of the first step
             for l in range(n_laws):
                 out.modes[0, l] = w.modes_new[l]
         counters[C_FIRST] = 0

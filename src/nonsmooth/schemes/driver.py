@@ -29,6 +29,7 @@ STREAMED = ("t", "q", "u", "P_N", "P_T", "P_J", "modes", "dt", "order", "residua
 
 SLICE_SECONDS = 0.03
 FIRST_SLICE = 256
+INTERRUPTED = -2  # status of a run ended by Ctrl-C or SystemExit
 HALVINGS = 10
 
 
@@ -231,7 +232,7 @@ class Driver:
             )
         try:
             self._collect()
-            status = -2 if interrupted else -1
+            status = INTERRUPTED if interrupted else -1
             message = f"stopped at t = {self.run.t:.9g}: {type(exc).__name__}: {exc}"
             exc.partial = self._result(status, message)  # type: ignore[attr-defined]
         except Exception as second:  # e.g. the disk is full: keep the first error

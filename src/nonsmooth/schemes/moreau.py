@@ -97,11 +97,15 @@ class MoreauRun(CompiledRun):
 
     def advance(self, budget: int) -> int:
         """At most `budget` steps; returns the status of the last one."""
-        status = run_moreau(
-            self.scene, self.state, self.clock, self.counters, self.out, self.events, self.event_times, self.plan.t_eval,
-            budget,
-        )  # fmt: skip
-        return status
+        try:
+            return run_moreau(
+                self.scene, self.state, self.clock, self.counters, self.out, self.events, self.event_times, self.plan.t_eval,
+                budget,
+            )  # fmt: skip
+        finally:  # steps taken, but not yet counted when an exception came
+            ahead = int(self.info[core.I_AHEAD])
+            self.info[core.I_AHEAD] = 0
+            self.counters[[core.C_STEP, core.C_TOTAL]] += ahead
 
     def retry_halved(self, levels: int) -> int:
         """Take the step that just failed again as 2, 4, ... 2**levels smaller ones; returns the status."""
