@@ -21,7 +21,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
 from nonsmooth._core.admm import project_and_update, right_hand_side
-from nonsmooth.contact.newton import _pattern, scale
+from nonsmooth.contact.newton import block_pattern, scale
 
 RELAX = 1.6
 
@@ -29,7 +29,7 @@ RELAX = 1.6
 def _local_solver(problem, w, rho):
     """Apply ``(W' + rho I)^-1``."""
     n = problem.q.size
-    pattern = _pattern(problem)
+    pattern = block_pattern(problem)
     entries = np.empty(w.data.size)
     entries[pattern.slot] = w.data.ravel()
     A = sp.csc_matrix((entries, pattern.indices, pattern.indptr), shape=(n, n)) + rho * sp.identity(

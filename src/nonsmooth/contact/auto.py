@@ -1,7 +1,8 @@
 """`auto`: stages that hand over their best impulses, switched by counts and progress, never by the clock.
 
 1. NSGS as long as its measured rate promises to be cheaper than Newton's method.
-2. Proximal Newton from there: superlinear, made for redundant contacts.
+2. Large piles of bodies: interior points, which find the forces of a pile at rest where sweeps are slow.
+   Then proximal Newton from the best so far: superlinear, made for redundant contacts.
 3. If that stalls: ADMM from rest, longer in every round, then proximal Newton from its result. Hard problems
    are non-monotone and the basin of Newton's method decides; a fresh start helps more than insisting on the
    best impulses so far.
@@ -16,6 +17,7 @@ import math
 import numpy as np
 
 from nonsmooth.contact.admm import admm
+from nonsmooth.contact.interior_point import interior_point
 from nonsmooth.contact.newton import DENSE_ROWS, newton
 from nonsmooth.contact.nsgs import nsgs
 from nonsmooth.contact.residual import project
@@ -43,12 +45,17 @@ def auto(problem, r, run):
         worth = (
             SWEEPS_WORTH_NEWTON * fullness * (1.0 + problem.q.size / 500)
         )  # factors fill up as problems grow
-        work.stage("nsgs", nsgs, r, 5000, budget=worth)
+        # residuals of many bodies stall and fall in turns: where a factorisation is expensive, wait longer
+        trial = 0.5 if problem.q.size > HEAVY_ROWS else 0.25
+        work.stage("nsgs", nsgs, r, 5000, budget=worth, trial=trial)
     if problem.global_form is None and problem.q.size > HEAVY_ROWS and fullness > 6:
         # factors of such a W fill up: sweeping is all that is practical
         if work.going():
             work.stage("nsgs", nsgs, work.r, 50_000)
         return work.r, work.best, work.total
+    if work.going() and _resting(problem):
+        # at rest the shift vanishes and one convex problem is all there is
+        work.stage("interior-point", interior_point, np.zeros(problem.q.size), 40)
     if work.going():
         work.stage("newton", newton, work.r, 300, eps=1e-4)
     if problem.q.size <= DENSE_ROWS:
@@ -61,6 +68,12 @@ def auto(problem, r, run):
         if work.going():
             work.stage("newton", newton, start, 3000)
     return work.r, work.best, work.total
+
+
+def _resting(problem) -> bool:
+    """Whether this is a large pile of bodies, where sweeps are slow and interior points find the forces at rest."""
+    g = problem.global_form
+    return problem.q.size > HEAVY_ROWS and g is not None and g.G is None and not problem.bilateral.any()
 
 
 def _small(work):

@@ -33,6 +33,7 @@ from nonsmooth._core.nonsmooth_newton import (
     newton_dense,
 )
 from nonsmooth._core.nsgs import multiply
+from nonsmooth.contact.bodies import bodies_of
 from nonsmooth.contact.residual import project
 
 #: Up to this many rows Newton's matrix is dense and the inner iteration runs compiled as a whole.
@@ -85,7 +86,7 @@ def scale(problem) -> Scaled:
     return cached
 
 
-class _Pattern(NamedTuple):
+class Pattern(NamedTuple):
     """Compressed columns of a matrix with the block pattern of W, and where each block entry goes."""
 
     indptr: np.ndarray
@@ -93,7 +94,7 @@ class _Pattern(NamedTuple):
     slot: np.ndarray
 
 
-def _pattern(problem) -> _Pattern:
+def block_pattern(problem) -> Pattern:
     cached = problem.__dict__.get("_pattern")
     if cached is None:
         d, blocks = problem.dim, problem.blocks
@@ -105,7 +106,7 @@ def _pattern(problem) -> _Pattern:
         C.sort_indices()
         slot = np.empty(blocks.data.size, dtype=np.int64)
         slot[C.data.astype(np.int64) - 1] = np.arange(blocks.data.size)
-        cached = _Pattern(C.indptr.astype(np.int32), C.indices.astype(np.int32), slot)
+        cached = Pattern(C.indptr.astype(np.int32), C.indices.astype(np.int32), slot)
         problem.__dict__["_pattern"] = cached
     return cached
 
@@ -113,7 +114,7 @@ def _pattern(problem) -> _Pattern:
 def _contact_direction(problem, w):
     """A function that solves Newton's system ``(A (W + eps I) + B) d = -phi``, factorising in the
     impulses."""
-    pattern, n = _pattern(problem), problem.q.size
+    pattern, n = block_pattern(problem), problem.q.size
     J = sp.csc_matrix((np.empty(w.data.size), pattern.indices, pattern.indptr), shape=(n, n))
 
     def solve(A, B, eps, phi):
@@ -123,29 +124,11 @@ def _contact_direction(problem, w):
     return solve
 
 
-def _body_direction(problem, w):
-    """The same system of a global problem, factorised in the velocities, where many bodies leave fewer
-    entries.
-
-    With ``W = h^T M^-1 h``, ``h = H S`` and ``D = (eps A + B)^-1`` (one block per contact)::
-
-        (M + h D A h^T) x = -h D phi,       d = -D (phi + A h^T x)
-    """
-    n, dim = problem.q.size, problem.dim
-    h = sp.csr_matrix(problem.global_form.H) @ sp.diags(np.repeat(w.s, dim))
-    h, ht = sp.csr_matrix(h), sp.csr_matrix(h.T)
-    M = sp.csc_matrix(problem.global_form.M)
-    places = np.arange(n // dim), np.arange(n // dim + 1)
+def _body_direction(bodies):
+    """The same system of a global problem, factorised in the velocities, where many bodies leave fewer entries."""
 
     def solve(A, B, eps, phi):
-        D = np.linalg.inv(eps * A + B)
-        DA = sp.bsr_matrix((D @ A, *places), shape=(n, n))
-        K = sp.csc_matrix(M + h @ (DA @ ht))
-        options = {"SymmetricMode": True}
-        factor = spl.splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options=options)
-        x = factor.solve(-(h @ np.einsum("iab,ib->ia", D, phi.reshape(-1, dim)).ravel()))
-        rest = phi.reshape(-1, dim) + np.einsum("iab,ib->ia", A, (ht @ x).reshape(-1, dim))
-        return -np.einsum("iab,ib->ia", D, rest).ravel()
+        return -bodies.factor(A, B, eps)(phi)
 
     return solve
 
@@ -155,10 +138,8 @@ def _newton_sparse(problem, w, form, q, eps, pull, centre, r, max_iter, stop, me
     dim, n, mu, bilateral = problem.dim, q.size, problem.mu, problem.bilateral
     u, u_step, r_new, u_new, phi = (np.empty(n) for _ in range(5))
     A, B = np.empty((mu.size, dim, dim)), np.empty((mu.size, dim, dim))
-    if problem.global_form is not None and problem.global_form.G is None and n > BODY_ROWS:
-        direction = _body_direction(problem, w)
-    else:
-        direction = _contact_direction(problem, w)
+    bodies = bodies_of(problem, w.s, BODY_ROWS)
+    direction = _contact_direction(problem, w) if bodies is None else _body_direction(bodies)
     multiply(w.indptr, w.indices, w.data, r, u)
     u += q + pull * (r - centre)
     value = equations(form, dim, r, u, mu, bilateral, phi, A, B)
@@ -188,11 +169,12 @@ def _newton_sparse(problem, w, form, q, eps, pull, centre, r, max_iter, stop, me
     return done, best
 
 
-class _Iteration:
+class Iteration:
     """Newton iterations on one problem in scaled variables, and the best impulses they met."""
 
-    def __init__(self, problem, r, run, limit):
+    def __init__(self, problem, r, run, limit, form=ALART_CURNIER, variants=POLISH):
         self.problem, self.run, self.left = problem, run, limit
+        self.form, self.variants = form, variants
         self.w = scale(problem)
         self.s = np.repeat(self.w.s, problem.dim)
         self.q = self.s * problem.q
@@ -239,7 +221,7 @@ class _Iteration:
         while not self.finished() and waiting < patience:
             before = self.best
             stop = max(1e-13, 1e-3 * self.best) * self.size / self.amplified
-            x, count, value = self.newton(ALART_CURNIER, eps, eps, centre, 30, stop, MEMORY)
+            x, count, value = self.newton(self.form, eps, eps, centre, 30, stop, MEMORY)
             solved = value <= stop
             x, improved = self.offer(x)
             waiting = 0 if improved else waiting + 1
@@ -256,7 +238,7 @@ class _Iteration:
     def polish(self) -> bool:
         """Regularised steps on the problem itself, in several variants; returns whether one of them
         helped."""
-        for form, eps, memory in POLISH:
+        for form, eps, memory in self.variants:
             if self.finished():
                 return False
             before = self.best
@@ -266,6 +248,14 @@ class _Iteration:
             if self.best < 0.7 * before:
                 return True
         return False
+
+    def alternate(self, eps, eps_min, patience):
+        """Proximal and regularised steps in turn; returns ``(r, residual, iterations)``."""
+        going = True
+        while going and not self.finished():
+            self.proximal(eps, eps_min, patience)
+            going = not self.finished() and self.polish()
+        return self.best_r, self.best, self.done
 
 
 def newton(problem, r, run, max_iter=None, eps=1e-3, eps_min=1e-10, patience=25):
@@ -293,9 +283,5 @@ def newton(problem, r, run, max_iter=None, eps=1e-3, eps_min=1e-10, patience=25)
     iterations : int
         Newton iterations done.
     """
-    work = _Iteration(problem, r, run, run.limit(3000) if max_iter is None else max_iter)
-    going = True
-    while going and not work.finished():
-        work.proximal(eps, eps_min, patience)
-        going = not work.finished() and work.polish()
-    return work.best_r, work.best, work.done
+    work = Iteration(problem, r, run, run.limit(3000) if max_iter is None else max_iter)
+    return work.alternate(eps, eps_min, patience)

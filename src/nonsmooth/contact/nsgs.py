@@ -19,13 +19,15 @@ def sweeps(problem, r, alpha, count, stop):
     return sweep1(*b, problem.q, problem.bilateral, problem.rho, r, count, stop)
 
 
-def nsgs(problem, r, run, max_iter=None, budget=math.inf):
+def nsgs(problem, r, run, max_iter=None, budget=math.inf, trial=0.25):
     """Sweep until `run.tol` is met.
 
     Parameters
     ----------
     budget : float
         Stop as soon as the measured rate of convergence predicts more than this many further sweeps.
+    trial : float
+        Part of the budget that is swept before the rate is judged.
 
     Returns
     -------
@@ -50,7 +52,7 @@ def nsgs(problem, r, run, max_iter=None, budget=math.inf):
         if not residual < math.inf:
             break
         history.append((done, best))
-        if done >= max(50, budget / 4) and best > run.tol:
+        if done >= max(50, trial * budget) and best > run.tol:
             # rate over the second half of the sweeps: residuals stall and fall in turns
             then, value = next(entry for entry in reversed(history) if entry[0] <= done // 2)
             rate = math.log(best / value) / (done - then)

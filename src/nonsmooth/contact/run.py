@@ -26,6 +26,7 @@ class Run:
         self.tol = 0.98 * tol  # the verdict is computed by another route and rounds differently
         self.max_iter = max_iter
         self.stages = []
+        self.remarks = []  # what the message of the result has to say
         self.swept = 0  # sweeps of NSGS already behind the start value
         self.deadline = None if time_limit is None else time.monotonic() + time_limit
         self._u = np.empty(problem.q.size)

@@ -7,6 +7,7 @@ function of that form is accepted as well. Whatever a method claims, `success` i
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -15,9 +16,13 @@ import numpy as np
 from nonsmooth._core.direct import solve_direct
 from nonsmooth.contact.admm import admm
 from nonsmooth.contact.auto import auto
+from nonsmooth.contact.enumeration import enumeration
 from nonsmooth.contact.first_order import apgd, pjor
+from nonsmooth.contact.interior_point import interior_point
 from nonsmooth.contact.newton import newton
+from nonsmooth.contact.newton_fb import newton_fb
 from nonsmooth.contact.nsgs import nsgs
+from nonsmooth.contact.pivoting import lemke
 from nonsmooth.contact.problem import ContactProblem
 from nonsmooth.contact.residual import approach, project, residual, rounding
 from nonsmooth.contact.run import APPROACH, ROUGH, Run
@@ -89,7 +94,21 @@ class ContactResult:
 
 
 #: Every contact method by name.
-METHODS = {"auto": auto, "nsgs": nsgs, "newton": newton, "admm": admm, "apgd": apgd, "pjor": pjor}
+METHODS = {
+    "auto": auto,
+    "nsgs": nsgs,
+    "newton": newton,
+    "newton-fb": newton_fb,
+    "interior-point": interior_point,
+    "admm": admm,
+    "apgd": apgd,
+    "pjor": pjor,
+    "lemke": lemke,
+    "enumeration": enumeration,
+}
+
+#: Methods that work on pyramids in space: exact in the plane only.
+FACETED = ("lemke", "enumeration")
 
 
 def solve_contact(
@@ -99,6 +118,7 @@ def solve_contact(
     max_iter: int | None = None,
     guess=None,
     time_limit: float | None = None,
+    **options,
 ) -> ContactResult:
     """Solve ``u = W r + q`` with Coulomb's law at every contact.
 
@@ -117,6 +137,8 @@ def solve_contact(
     time_limit : float, optional
         Seconds after which the best impulses so far are returned. It only stops a run and steers no
         decision: results do not depend on the speed of the machine unless the limit strikes.
+    **options
+        Options of the method, for example ``facets=16`` of ``"lemke"`` (see the functions in `METHODS`).
 
     Returns
     -------
@@ -124,7 +146,7 @@ def solve_contact(
         ``success=False`` with the best impulses met and the reason if the tolerance was not reached. Failure
         is never silent and never an exception.
     """
-    if method == "auto" and type(tol) is float and tol > 0.0 and max_iter is guess is None:
+    if method == "auto" and type(tol) is float and tol > 0.0 and max_iter is guess is None and not options:
         if time_limit is not None:
             _check_limits(tol, max_iter, time_limit)
         direct = _directly(problem, tol)
@@ -135,6 +157,7 @@ def solve_contact(
     if not isinstance(problem, ContactProblem):
         raise InputError(f"solve_contact: problem is a {type(problem).__name__}; give a ContactProblem.")
     function, name = _method(method)
+    _check_options(function, name, options)
     _check_limits(tol, max_iter, time_limit)
     n = problem.q.size
     if problem.q_norm == 0.0 and not problem.bilateral.any():
@@ -151,7 +174,7 @@ def solve_contact(
     if direct is not None and np.all(np.isfinite(direct[1])):
         run.swept, start = direct
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        r, _, iterations = function(problem, start, run)
+        r, _, iterations = function(problem, start, run, **options)
         r = np.asarray(r, dtype=float)
         if r.shape != (n,) or not np.all(np.isfinite(r)):
             r = start
@@ -164,6 +187,7 @@ def solve_contact(
     if run.stages:
         name = f"{name}: " + ", ".join(run.stages)
     message = "converged" if success else _why(problem, run, verdict, tol, stopped)
+    message = "; ".join([message, *run.remarks])
     return ContactResult(
         r, u, judged, verdict.scaled, verdict.unit, verdict.cone, int(iterations), name, success, message
     )
@@ -221,6 +245,19 @@ def _method(method):
             f"solve_contact: method = {method!r} is unknown; choose one of {', '.join(METHODS)}."
         )
     return METHODS[method], method
+
+
+def _check_options(function, name, options):
+    """Refuse options that the method does not have."""
+    if not options:
+        return
+    known = [
+        k for k in inspect.signature(function).parameters if k not in ("problem", "r", "run", "max_iter")
+    ]
+    unknown = [k for k in options if k not in known]
+    if unknown:
+        offer = f"it has {', '.join(known)}" if known else "it has none"
+        raise InputError(f"solve_contact: method {name!r} has no option {unknown[0]!r}; {offer}.")
 
 
 def _check_limits(tol, max_iter, time_limit):

@@ -1,0 +1,217 @@
+"""Interior-point method for the convex problem inside a De Saxcé fixed point.
+
+With the shift ``s_i = mu_i |u_T,i|`` held fixed, De Saxcé's formulation is a convex problem (for symmetric positive
+semidefinite W; a monotone complementarity problem otherwise)::
+
+    u = W r + q,    K ∋ r ⟂ u + (s, 0, 0) ∈ K*                                                            (1)
+
+It is solved by a primal-dual method with the scaling of Nesterov and Todd and Mehrotra's predictor-corrector
+(`_core.interior_point`); each iteration factorises ``W + B`` with one positive definite block per contact, so that redundant
+contacts need no regularisation. Outside, the shift is renewed until it agrees with the velocities: the fixed point of
+De Saxcé and Feng (1998); Cadoux (2009) proves existence under mild conditions and Acary, Cadoux, Lemaréchal, Malick (2011)
+use it as an algorithm. Anderson's acceleration makes the outer iteration two to ten times shorter; it need not converge.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spl
+
+from nonsmooth._core.interior_point import (
+    CONE,
+    FREE,
+    HALF_LINE,
+    blocks,
+    directions,
+    right_side,
+    scaling,
+    to_boundary,
+)
+from nonsmooth._core.nonsmooth_newton import assemble
+from nonsmooth._core.nsgs import multiply
+from nonsmooth.contact.bodies import bodies_of
+from nonsmooth.contact.newton import BODY_ROWS, block_pattern, scale
+from nonsmooth.contact.residual import project
+
+#: Interior-point iterations for one shift.
+INNER = 60
+#: Part of the way to the boundary that a step goes.
+FRACTION = 0.995
+#: Previous shifts that Anderson's acceleration of the outer iteration remembers.
+MEMORY = 5
+#: Outer iterations without progress before it gives up.
+PATIENCE = 15
+#: Keeps bilateral blocks with redundant rows regular.
+TINY = 1e-13
+
+
+class _Convex:
+    """Problem (1) in scaled variables (mean diagonal of every block of W equal to 1)."""
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.w = scale(problem)
+        dim, n = problem.dim, problem.n_contacts
+        self.kind = np.full(n, CONE, dtype=np.int64)
+        self.kind[problem.mu == 0.0] = HALF_LINE
+        self.kind[problem.bilateral] = FREE
+        self.bodies = None if problem.bilateral.any() else bodies_of(problem, self.w.s, BODY_ROWS)
+        pattern = block_pattern(problem)
+        size = problem.q.size
+        self.J = sp.csc_matrix(
+            (np.empty(self.w.data.size), pattern.indices, pattern.indptr), shape=(size, size)
+        )
+        self.slot = pattern.slot
+        self.A, self.B, self.P = (np.empty((n, dim, dim)) for _ in range(3))
+        # y = E u, x = F r
+        self.E, self.F = np.ones((n, dim)), np.ones((n, dim))
+        cone = self.kind == CONE
+        self.E[cone, 1:] = problem.mu[cone, None]
+        self.F[cone, 0] = problem.mu[cone]
+        self.E[self.kind == HALF_LINE, 1:] = 0.0
+        self.unheld = np.repeat(self.kind != FREE, dim)
+        if dim > 1:
+            slack = np.zeros((n, dim), dtype=bool)
+            slack[self.kind == HALF_LINE, 1:] = True
+            self.slack = slack.ravel()
+        else:
+            self.slack = np.zeros(size, dtype=bool)
+
+    def velocity(self, r, q):
+        u = np.empty(q.size)
+        multiply(self.w.indptr, self.w.indices, self.w.data, r, u)
+        return u + q
+
+    def factor(self):
+        """A function that solves with ``A W + B``."""
+        if self.bodies is not None:
+            return self.bodies.factor(self.A, self.B, TINY)
+        assemble(self.w.indptr, self.w.data, self.w.diagonal, self.A, self.B, TINY, self.slot, self.J.data)
+        return spl.splu(self.J).solve
+
+    def solve(self, q, stop, limit, expired):
+        """Impulses of (1), in scaled variables, with the shift already in `q`; returns ``(r, iterations)``.
+
+        `stop` bounds both the violation of ``u = W r + q`` and the root of the mean complementarity.
+        """
+        dim, kind, mu = self.problem.dim, self.kind, self.problem.mu
+        size = max(float(np.abs(q).max()), 1e-300)
+        E, F = self.E.ravel(), self.F.ravel()
+        r, y = np.zeros(q.size), np.zeros(q.size)
+        r[::dim] = np.where(kind == FREE, 0.0, size)
+        y[::dim] = np.where(kind == FREE, 0.0, size * np.where(kind == CONE, mu, 1.0))
+        lam, d, out, dx, dy, scaled_dy = (np.empty(q.size) for _ in range(6))
+        cones = max(1, int(np.sum(kind != FREE)))
+        done = 0
+        while done < limit and not expired():
+            x = F * r
+            if not scaling(dim, kind, x, y, self.P, lam):
+                break
+            u = self.velocity(r, q)
+            # what is missing in y = E u; rows without friction impulse do not count
+            with np.errstate(divide="ignore", invalid="ignore"):
+                gap = np.where(self.unheld, u - np.where(self.slack, u, y / E), u)
+            mean = float(np.sum(lam * lam)) / cones
+            if max(float(np.linalg.norm(gap)), np.sqrt(mean * cones)) <= stop:
+                break
+            done += 1
+            blocks(dim, kind, mu, self.P, self.A, self.B)
+            try:
+                solve = self.factor()
+            except (RuntimeError, np.linalg.LinAlgError):
+                break
+            # predictor
+            right_side(dim, kind, mu, self.P, lam, 0.0, dx, scaled_dy, False, gap, d, out)
+            dr = solve(out)
+            directions(dim, kind, mu, self.P, d, dr, dx, dy, scaled_dy)
+            t = min(to_boundary(dim, kind, x, dx), to_boundary(dim, kind, y, dy))
+            cone_rows = self.unheld & ~self.slack
+            after = float(np.sum(((x + t * dx) * (y + t * dy))[cone_rows])) / cones
+            centre = min(1.0, max(0.0, after / mean)) ** 3
+            # corrector
+            right_side(
+                dim, kind, mu, self.P, lam, centre * mean, dx.copy(), scaled_dy.copy(), True, gap, d, out
+            )
+            dr = solve(out)
+            if not np.all(np.isfinite(dr)):
+                break
+            directions(dim, kind, mu, self.P, d, dr, dx, dy, scaled_dy)
+            t = min(to_boundary(dim, kind, x, dx), to_boundary(dim, kind, y, dy))
+            t = min(1.0, FRACTION * t) if t < 1.0 else 1.0
+            r += t * dr
+            y += t * dy
+            if t < 1e-9:
+                break
+        return r, done
+
+
+class _Anderson:
+    """Anderson's acceleration of a fixed point ``x = g(x)`` with a short memory (Walker and Ni 2011)."""
+
+    def __init__(self, memory):
+        self.memory = memory
+        self.forget()
+
+    def forget(self):
+        self.points, self.steps = [], []
+
+    def next(self, x, g):
+        """The next point from ``g = g(x)``."""
+        f = g - x
+        self.points.append(g)
+        self.steps.append(f)
+        del self.points[: -self.memory - 1], self.steps[: -self.memory - 1]
+        if len(self.steps) == 1:
+            return g
+        dF = np.array([b - a for a, b in zip(self.steps, self.steps[1:])]).T
+        dG = np.array([b - a for a, b in zip(self.points, self.points[1:])]).T
+        weights = np.linalg.lstsq(dF, f, rcond=1e-8)[0]
+        return g - dG @ weights
+
+
+def interior_point(problem, r, run, max_iter=None):
+    """Solve by interior points inside a De Saxcé fixed point. Returns ``(r, residual, iterations)``.
+
+    Parameters
+    ----------
+    problem : ContactProblem
+    r : ndarray, shape (dim*n,)
+        Start value; only the shift is taken from it.
+    run : Run
+    max_iter : int, optional
+        Limit on factorisations, 2000 by default.
+    """
+    limit = run.limit(2000) if max_iter is None else max_iter
+    convex = _Convex(problem)
+    dim, mu, bilateral = problem.dim, problem.mu, problem.bilateral
+    s = np.repeat(convex.w.s, dim)
+    q = s * problem.q
+    size = float(np.linalg.norm(q))
+
+    def shift_at(x):
+        u = convex.velocity(x, q).reshape(-1, dim)
+        return np.where(bilateral, 0.0, mu * np.sqrt(np.einsum("ij,ij->i", u[:, 1:], u[:, 1:])))
+
+    best_r, best = r.copy(), run.measure(r)
+    shift = shift_at(r / s) if r.any() else np.zeros(problem.n_contacts)
+    mixing = _Anderson(MEMORY)
+    done, before, waiting = 0, best, 0
+    while best > run.tol and done < limit and waiting < PATIENCE and not run.expired():
+        shifted = q.copy()
+        shifted[::dim] += shift
+        stop = max(1e-13, 0.01 * min(best, 1e-3)) * size
+        x, count = convex.solve(shifted, stop, min(INNER, limit - done), run.expired)
+        done += max(1, count)
+        if not np.all(np.isfinite(x)):
+            break
+        trial = s * project(x.reshape(-1, dim), mu, bilateral).ravel()
+        residual = run.measure(trial)
+        waiting = 0 if residual < 0.9 * best else waiting + 1
+        if residual < best:
+            best_r, best = trial, residual
+        if residual > 2.0 * before:
+            mixing.forget()
+        before = residual
+        shift = np.maximum(0.0, mixing.next(shift, shift_at(trial / s)))
+    return best_r, best, min(done, limit)

@@ -1,0 +1,213 @@
+"""Every method against the others: Fischer-Burmeister, interior points, Lemke, enumeration, and their parts."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from nonsmooth._core.interior_point import CONE, determinant, right_side, scaling, to_boundary
+from nonsmooth._core.nonsmooth_newton import FISCHER_BURMEISTER, equations
+from nonsmooth.contact.dissection import dissect
+from nonsmooth.contact.fclib import read_fclib
+from nonsmooth.contact.problem import ContactProblem
+from nonsmooth.contact.pyramid import Pyramid
+from nonsmooth.contact.residual import residual
+from nonsmooth.contact.solve import solve_contact
+from nonsmooth.errors import InputError, RangeError
+
+DATA = Path(__file__).parents[1] / "data" / "contact"
+
+
+def random_problem(seed, n, dim, mu=None, bilateral=None):
+    rng = np.random.default_rng(seed)
+    H = rng.normal(size=(n * dim + 2, n * dim))
+    q = rng.normal(size=n * dim)
+    q[::dim] -= 1.0
+    return ContactProblem(H.T @ H, q, rng.uniform(0, 0.8, n) if mu is None else mu, dim, bilateral)
+
+
+@pytest.mark.parametrize("method", ["newton-fb", "interior-point"])
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_agreement_with_nsgs(method, dim):
+    for seed in range(6):
+        mu = np.where(np.arange(4) == 1, 0.0, 0.4)
+        problem = random_problem(seed, 4, dim, mu, [False, False, False, seed % 2 == 1])
+        one, other = solve_contact(problem, method, tol=1e-9), solve_contact(problem, "nsgs", tol=1e-11)
+        assert one.success and other.success, (one, other)
+        np.testing.assert_allclose(one.r, other.r, atol=1e-7 * np.abs(other.r).max())
+
+
+@pytest.mark.parametrize("method, names", [
+    ("newton-fb", ["Box_Stacks-i0122-82-5", "NESpheres_10_1", "OneObject-i100000-316", "Rover1041"]),
+    ("interior-point", ["Box_Stacks-i0122-82-5", "NESpheres_10_1", "Rover1041"]),
+])  # fmt: skip
+def test_real_problems(method, names):
+    for name in names:
+        problem = read_fclib(DATA / f"{name}.hdf5")
+        result = solve_contact(problem, method)
+        assert result.success, (name, result)
+        assert residual(problem, result.r).scaled <= 1e-8
+
+
+def test_fischer_burmeister_jacobian_by_differences():
+    rng = np.random.default_rng(2)
+    r, u, mu = rng.normal(size=3), rng.normal(size=3), np.array([0.6])
+    free = np.zeros(1, dtype=bool)
+    phi, A, B = np.empty(3), np.empty((1, 3, 3)), np.empty((1, 3, 3))
+    equations(FISCHER_BURMEISTER, 3, r, u, mu, free, phi, A, B)
+    scratch = np.empty((1, 3, 3)), np.empty((1, 3, 3))
+    for k in range(3):
+        for block, point in ((B, r), (A, u)):
+            sides = []
+            for sign in (1.0, -1.0):
+                point[k] += sign * 1e-6
+                value = np.empty(3)
+                equations(FISCHER_BURMEISTER, 3, r, u, mu, free, value, *scratch)
+                point[k] -= sign * 1e-6
+                sides.append(value)
+            np.testing.assert_allclose((sides[0] - sides[1]) / 2e-6, block[0, :, k], atol=1e-7)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_scaling_of_nesterov_and_todd(dim):
+    rng = np.random.default_rng(dim)
+    x, y = rng.normal(size=dim), rng.normal(size=dim)
+    x[0], y[0] = 1.1 * np.linalg.norm(x[1:]), 2.0 * np.linalg.norm(y[1:])
+    P, lam = np.empty((1, dim, dim)), np.empty(dim)
+    kind = np.array([CONE])
+    assert scaling(dim, kind, x, y, P, lam)
+    np.testing.assert_allclose(P[0] @ P[0] @ x, y, rtol=1e-12)
+    np.testing.assert_allclose(P[0] @ x, lam, rtol=1e-12)
+    assert lam @ lam == pytest.approx(x @ y, rel=1e-12)
+    # Jordan division: lam o d = target e - lam o lam
+    d, out = np.empty(dim), np.empty(dim)
+    zero = np.zeros(dim)
+    right_side(dim, kind, np.array([0.7]), P, lam, 0.3, zero, zero, False, zero, d, out)
+    product = np.concatenate([[lam @ d], lam[0] * d[1:] + d[0] * lam[1:]])
+    square = np.concatenate([[lam @ lam], 2 * lam[0] * lam[1:]])
+    np.testing.assert_allclose(product, 0.3 * np.eye(dim)[0] - square, atol=1e-12)
+    # the step to the boundary ends on it
+    step = rng.normal(size=dim)
+    step[0] = -3.0 * x[0]
+    t = to_boundary(dim, kind, x, step)
+    assert 0.0 < t < 1.0 and abs(determinant(dim, x + t * step, 0)) < 1e-12
+    assert not scaling(dim, kind, -x, y, P, lam)
+
+
+def test_interior_points_find_a_pile_at_rest_with_redundant_contacts():
+    """A square tower of blocks: each rests on four corners of the one below, impulses are not unique."""
+    corners = np.array([[a, b] for a in (-0.5, 0.5) for b in (-0.5, 0.5)])
+    levels, rows = 6, []
+    for k in range(levels):
+        for x, y in corners:
+            for axis in ([0, 0, 1.0], [1.0, 0, 0], [0, 1.0, 0]):
+                row = np.zeros(6 * levels)
+                row[6 * k : 6 * k + 3] = axis
+                row[6 * k + 3 : 6 * k + 6] = np.cross([x, y, -0.5], axis)
+                if k:
+                    row[6 * k - 6 : 6 * k - 3] = -np.array(axis)
+                    row[6 * k - 3 : 6 * k] = -np.cross([x, y, 0.5], axis)
+                rows.append(row)
+    M = np.tile([1.0, 1, 1, 1 / 6, 1 / 6, 1 / 6], levels)
+    fall = np.tile([0.0, 0, -9.81e-3, 0, 0, 0], levels)
+    problem = ContactProblem.from_global(np.diag(M), np.array(rows).T, M * fall, np.zeros(12 * levels), 0.5)
+    result = solve_contact(problem, "interior-point")
+    assert result.success and result.iterations < 40
+    floor = result.r.reshape(-1, 3)[:4, 0].sum()
+    assert floor == pytest.approx(9.81e-3 * levels, rel=1e-7)
+
+
+@pytest.mark.parametrize("method", ["lemke", "enumeration"])
+def test_the_plane_is_exact(method):
+    for seed in range(20):
+        problem = random_problem(seed, 3, 2)
+        one, other = solve_contact(problem, method), solve_contact(problem, "nsgs", tol=1e-11)
+        assert one.success, (seed, one)
+        np.testing.assert_allclose(one.r, other.r, atol=1e-7 * np.abs(other.r).max())
+
+
+def test_lemke_on_a_redundant_planar_problem():
+    problem = read_fclib(DATA / "FC2D_SliderCrankLagrangian00000.hdf5")
+    for method in ("lemke", "enumeration"):
+        assert solve_contact(problem, method).success
+
+
+def test_more_facets_are_nearer_to_the_cone():
+    # a block pushed in a direction that is none of the pyramids'
+    problem = ContactProblem(np.eye(3), [-3.0, 4.0 * np.cos(1.0), 4.0 * np.sin(1.0)], 0.5)
+    exact = solve_contact(problem).r
+    errors = []
+    for facets in (4, 8, 16, 32):
+        result = solve_contact(problem, "lemke", facets=facets)
+        assert f"pyramids with {facets} facets" in result.message and result.cone <= 1e-12
+        assert result.residual_scaled == pytest.approx(residual(problem, result.r).scaled, rel=1e-9)
+        errors.append(np.abs(result.r - exact).max())
+    # friction acts along the nearest direction, 0.57, 0.21, 0.18 and 0.018 away
+    assert errors[3] < 0.1 * errors[0] and errors[3] < 0.02 * np.abs(exact).max()
+
+
+def test_the_pyramid_is_the_problem_along_its_directions():
+    problem = random_problem(1, 2, 3, np.array([0.5, 0.0]), [False, False])
+    pyramid = Pyramid(problem, 6)
+    assert pyramid.M.shape == (1 + 6 + 1 + 1, 9) and not pyramid.free.any()
+    z = np.abs(np.random.default_rng(0).normal(size=9))
+    np.testing.assert_allclose(
+        (pyramid.M @ z + pyramid.q)[:1], problem.velocity(pyramid.impulses(z))[:1], rtol=1e-12
+    )
+
+
+def test_enumeration_in_the_plane_finds_the_modes_of_an_indefinite_problem():
+    """Painlevé's rod: W_NN - mu W_NT < 0, sliding is impossible, the contact sticks or opens."""
+    W = np.array([[1.0, 1.5], [1.5, 3.0]])
+    problem = ContactProblem(W, [-1.0, 0.5], 1.2, 2)
+    result = solve_contact(problem, "enumeration")
+    assert result.success
+    np.testing.assert_allclose(result.u, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "method, options, error",
+    [
+        ("lemke", {"facets": 2}, RangeError),
+        ("lemke", {"facets": 8.0}, RangeError),
+        ("lemke", {"corners": 8}, InputError),
+        ("auto", {"facets": 8}, InputError),
+        ("nsgs", {"run": None}, InputError),
+    ],
+)
+def test_bad_options(method, options, error):
+    with pytest.raises(error):
+        solve_contact(random_problem(0, 2, 3), method, **options)
+
+
+def test_too_large_for_enumeration_or_pyramids():
+    with pytest.raises(InputError):
+        solve_contact(random_problem(0, 12, 2), "enumeration")
+    with pytest.raises(InputError):
+        solve_contact(random_problem(0, 40, 3), "lemke", facets=100)
+    declared = solve_contact(random_problem(0, 4, 3), "enumeration")
+    assert not declared.success and "enumeration" in declared.message
+
+
+def test_dissection_is_a_permutation_with_small_factors():
+    import scipy.sparse.linalg as spl
+
+    side = 11
+    line = sp.diags([np.ones(side - 1), np.ones(side - 1)], [-1, 1])
+    one = sp.identity(side)
+    grid = (
+        sp.kron(sp.kron(line, one), one) + sp.kron(sp.kron(one, line), one) + sp.kron(sp.kron(one, one), line)
+    )
+    A = sp.csc_matrix(7.0 * sp.identity(side**3) - grid)
+    order = dissect(A)
+    np.testing.assert_array_equal(np.sort(order), np.arange(side**3))
+    options = {"SymmetricMode": True}
+
+    def fill(B):
+        return spl.splu(sp.csc_matrix(B), permc_spec="NATURAL", diag_pivot_thresh=0.0, options=options).L.nnz
+
+    assert fill(A[order][:, order]) < 0.6 * fill(A)
+    two = sp.block_diag([A, A, sp.csc_matrix((1, 1))], format="csc")
+    np.testing.assert_array_equal(np.sort(dissect(two)), np.arange(two.shape[0]))
+    assert dissect(sp.csc_matrix((0, 0))).size == 0
