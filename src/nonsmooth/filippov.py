@@ -44,6 +44,7 @@ def solve_filippov(
     location=None,
     max_steps=10**7,
     max_events=10**6,
+    facets=None,
 ):
     """Solve ``x' in F(t, x)`` for a Filippov system given by regions.
 
@@ -77,10 +78,13 @@ def solve_filippov(
     epsilon : float, optional
         Relative width of the epsilon-active sets, default ``0.1 rtol``.
     location : float or "dense", optional
-        Relative bound of the switching function at a located switching point, default ``1e-4 rtol``; the
-        point is located on the integration itself. "dense" stops after Brent's method on the dense output:
-        cheaper, but of its lower order.
+        By default a switching point is located on the dense output, and the step repeated up to it where the defect of the
+        interpolant there exceeds the tolerance. A number is a relative bound of the switching function at the point, which
+        is then located on the integration itself. "dense" takes the dense output as it is: of its lower order.
     max_steps, max_events : int
+    facets : int, optional
+        For a mechanical system with friction in a plane: the disk of forces is replaced by a regular polygon of the same
+        area with this even number of sides.
 
     Returns
     -------
@@ -89,7 +93,9 @@ def solve_filippov(
         region; ``events`` with kinds "switch" (crossing), "stick" (sliding begins), "slip" (sliding ends),
         "zeno" (accumulation), `before` and `after` being the active regions of the group; ``sliding_sets``:
         list of (t_begin, t_end, active set); ``evaluations``: numbers of evaluations of f_k, h_k, grad h_k
-        and their "total" f + h + 6 grad h as Stewart counts them; ``notes``.
+        and their "total" f + h + 6 grad h as Stewart counts them; ``located``: how many switching points were taken
+        from the dense output and how many from the integration; ``notes``; ``audit``: the run checked by a second route,
+        made when it is first looked at.
 
     Raises
     ------
@@ -107,7 +113,7 @@ def solve_filippov(
     """
     t0, t1 = _checked_span(t_span)
     x = check_start(x0)
-    system = _as_filippov(system, t0, x)
+    system = _as_filippov(system, t0, x, facets)
     compiled = compile_system(system, t0, x)
     names = [system.group_name(j) for j in range(len(system.groups))]
     if method is None:
@@ -161,11 +167,11 @@ def solve_filippov(
     return result_of(system, run, x, times, dense_output)
 
 
-def _as_filippov(system, t0, x):
+def _as_filippov(system, t0, x, facets):
     if isinstance(system, FilippovSystem):
         return system
     if isinstance(system, MechanicalSystem):
-        return from_mechanical(system, t0, x)
+        return from_mechanical(system, t0, x, facets)
     raise InputError(
         f"solve_filippov: system is {type(system).__name__}, wanted a FilippovSystem, "
         "or a MechanicalSystem with friction elements"

@@ -33,13 +33,14 @@ C_ROWS = LOOKED + 11
 POINT, OLD_SLOPE, NEW_SLOPE = range(3)
 B_ROWS = 3
 # Entries of `opt`; the last four belong to the location on the integration.
-T, T_BOUND, BOUND, XTOL, EPSILON, H_PREVIOUS, H_PIECE, ZENO, T_ZENO, MIDDLE, ROOT = range(11)
-N_OPT = 15
+T, T_BOUND, BOUND, XTOL, EPSILON, H_PREVIOUS, H_PIECE, ZENO, T_ZENO, MIDDLE, T_GRAZED, ROOT = range(12)
+N_OPT = 16
 # Entries of `info`.
 (
     COUNT_OUT, COUNT_EVENTS, COMPONENT, REASON, N_SETS, N_RING, STARTED, ROWS, MOVED, LOCATION, N_ON_DENSE, N_ON_STEP,
-) = range(12)  # fmt: skip
-N_INFO = 12
+    GRAZED,
+) = range(13)  # fmt: skip
+N_INFO = 13
 # info[LOCATION]: where switching points are located.
 AUTOMATIC, ON_DENSE, ON_STEP = range(3)
 

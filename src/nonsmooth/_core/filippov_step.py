@@ -19,6 +19,7 @@ from .filippov_layout import (
     G_MIDDLE,
     G_PREVIOUS,
     G_START,
+    GRAZED,
     H_PREVIOUS,
     H_SCALE,
     LOOKED,
@@ -30,6 +31,7 @@ from .filippov_layout import (
     RUN_T,
     SLOPE,
     SPARE,
+    T_GRAZED,
     Z_EPS,
     H,
     T,
@@ -144,7 +146,7 @@ def negative(run, row):
 
 @kernel(int64(WORK_T, RUN_T, float64, int64, int64, float64), part=True)
 def descend(work, run, h, i, k, width):
-    """Follow weight k from the lowest of the points looked at, number i of spacing `width`, down to its minimum by
+    """Follow component k from the lowest of the points looked at, number i of spacing `width`, down to its minimum by
     parabolas through three points; the component that is negative there, or -1. The place is left in opt[MIDDLE].
     """
     C = run.C
@@ -152,6 +154,7 @@ def descend(work, run, h, i, k, width):
     a = b - width
     c = b + width
     fa, fb, fc = C[LOOKED + i - 1, k], C[LOOKED + i, k], C[LOOKED + i + 1, k]
+    weight = run.p[run.lay[ACTIVE] + k] > 0.0
     for _ in range(12):
         # Vertex of the parabola through the three points, and its value.
         u, v = (fb - fa) / (b - a), (fc - fb) / (c - b)
@@ -166,11 +169,11 @@ def descend(work, run, h, i, k, width):
             # No minimum between them: one more look on the side where the values are lower.
             x = 0.5 * (a + b) if fa < fc else 0.5 * (b + c)
             lowest = min(min(fa, fb), fc)
-            if c - a < 0.3 * width:
-                return -1
-        elif lowest > 0.5 * fb or abs(x - b) < 1e-4 * width:
+            if not weight or c - a < 0.3 * width:
+                break
+        elif lowest > 0.5 * min(min(fa, fb), fc) or (lowest > 0.0 and abs(x - b) < 1e-4 * width):
             # Little to gain, and what the parabola says of the point just looked at was right.
-            return -1
+            break
         look_at(work, run, h, x, G_MIDDLE)
         hit = negative(run, G_MIDDLE)
         if hit >= 0:
@@ -186,6 +189,10 @@ def descend(work, run, h, i, k, width):
             a, fa, b, fb = b, fb, x, value
         else:
             c, fc = x, value
+    if fb <= C[EPS, k] and not weight:
+        # A region that is touched but, to the accuracy of the run, not entered.
+        run.info[GRAZED] = k + 1
+        run.opt[T_GRAZED] = run.opt[T] + b * h
     return -1
 
 
@@ -193,7 +200,7 @@ def descend(work, run, h, i, k, width):
 def look_inside(method, work, run, h, dipped):
     """A component may have dipped and come back: look at interior points of the dense output.
 
-    Evenly spaced points, then the minimum of the lowest weight. If one is negative its place is left in opt[MIDDLE] and all
+    Evenly spaced points, then the minima of the components that may turn there. If one is negative its place is left in opt[MIDDLE] and all
     components there in C[G_END].
     """
     C, p, lay = run.C, run.p, run.lay
@@ -205,9 +212,6 @@ def look_inside(method, work, run, h, dipped):
     for k in range(R):
         C[LOOKED, k] = C[G_START, k]
         C[LOOKED + points + 1, k] = C[G_END, k]
-    lowest = 0.1
-    low = -1
-    at = 0
     hit = -1
     for i in range(1, points + 1):
         look_at(work, run, h, i * width, LOOKED + i)
@@ -217,13 +221,20 @@ def look_inside(method, work, run, h, dipped):
             for k in range(R):
                 C[G_MIDDLE, k] = C[LOOKED + i, k]
             break
+    if hit < 0:
         for k in range(R):
-            if p[lay[ACTIVE] + k] > 0.0 and C[LOOKED + i, k] < lowest:
-                lowest = C[LOOKED + i, k]
-                low = k
-                at = i
-    if hit < 0 and low >= 0:
-        hit = descend(work, run, h, at, low, width)
+            # The minimum of every component that is lowest inside; of weights only near zero.
+            if C[ARMED, k] == 0.0:
+                continue
+            at = 1
+            for i in range(2, points + 1):
+                if C[LOOKED + i, k] < C[LOOKED + at, k]:
+                    at = i
+            if p[lay[ACTIVE] + k] > 0.0 and not C[LOOKED + at, k] < 0.1:
+                continue
+            hit = descend(work, run, h, at, k, width)
+            if hit >= 0:
+                break
     if hit >= 0:
         for k in range(R):
             C[G_END, k] = C[G_MIDDLE, k]

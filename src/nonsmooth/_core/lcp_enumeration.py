@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from .dense_lu import lu_factor, lu_solve
-from .jit import kernel
+from .jit import b1_1, f8_1, f8_2, float64, i8_1, int64, kernel, types, void
 from .lemke import solve_support
 
 COMPLETE, TOO_MANY = 0, 1
@@ -33,7 +33,7 @@ _RANK_TOL = 1e-11  # pivots at a leaf: smaller ones are zero
 _NO_COEFFICIENT = 1e-13
 
 
-@kernel
+@kernel(void(f8_2, int64, b1_1, b1_1, i8_1, b1_1, float64), part=True)
 def _eliminate(T, n, pend_row, pend_col, row_var, col_live, relative):
     """Eliminate pending equations by complete pivoting while a pivot exceeds `relative` times its row and
     the rank tolerance.
@@ -73,7 +73,7 @@ def _eliminate(T, n, pend_row, pend_col, row_var, col_live, relative):
         row_var[r] = c
 
 
-@kernel
+@kernel(types.boolean(f8_2, int64, b1_1, b1_1, float64), part=True)
 def _impossible(T, n, pend_row, col_live, tol):
     """True if some row of the dictionary excludes every non-negative completion."""
     for i in range(n):
@@ -98,7 +98,7 @@ def _impossible(T, n, pend_row, col_live, tol):
     return False
 
 
-@kernel
+@kernel(int64(f8_2, int64, f8_1, int64, float64), part=True)
 def _store(Z, count, z, n, tol):
     """Append `z` to the rows of `Z` unless it is there already; returns the new count, or -1 if there is no
     room.
@@ -122,7 +122,7 @@ def _store(Z, count, z, n, tol):
     return count + 1
 
 
-@kernel
+@kernel(types.boolean(i8_1, int64, int64), part=True)
 def _next_combination(choice, k, n):
     """Advance `choice` to the next k-subset of range(n) in lexicographic order; False at the end."""
     i = k - 1
@@ -136,7 +136,7 @@ def _next_combination(choice, k, n):
     return True
 
 
-@kernel
+@kernel(types.boolean(f8_2, int64, b1_1, i8_1, i8_1, int64, f8_1, f8_1, types.boolean, float64), part=True)
 def _point_of_family(T, n, pend_row, row_var, cols, d, x, z, homogeneous, tol):
     """Evaluate the dictionary at the free values `x`; False if a variable is negative there."""
     for i in range(n):
@@ -169,7 +169,7 @@ def _regular(A, piv, d):
     return True
 
 
-@kernel
+@kernel(types.UniTuple(int64, 2)(f8_2, int64, b1_1, b1_1, i8_1, float64, f8_2, int64, f8_2, i8_1, int64, int64))
 def _family(T, n, pend_row, pend_col, row_var, tol, Z, count, Y, masks, n_rays, mask):
     """Vertices of full support and extreme rays of the singular leaf; returns the new counts (-1: no room)."""
     cols = np.empty(n, dtype=np.int64)

@@ -132,6 +132,45 @@ class PythonSystem:
                             f"indicators {b - self.starts[j]} and {a - self.starts[j]} of group {j} are equal everywhere "
                             f"(seen at {len(points)} points): their regions have no inside"
                         )
+        for k in range(count):
+            self.check_gradient(k, t, points)
+
+    def check_gradient(self, k, t, points):
+        """Raise `ModelError` if the gradient or rate given for indicator k contradicts differences of the indicator.
+
+        At a kink of the indicator they may: only a contradiction at most of the points counts.
+        """
+        given, rate, h = self.gradients[k], self.rates[k], self.indicators[k]
+        if self.mirror[k] >= 0 or not isinstance(h, UserFunction) or (given is None and rate is None):
+            return
+        wrong = {"gradient": [], "rate": []}
+        for i, x in enumerate(points):
+            s = t + 0.01 * i
+            d = 6e-6 * np.maximum(np.abs(x), max(float(np.abs(x).max()), 1e-3))
+            found = np.array([
+                (self.indicator(k, s, x + step) - self.indicator(k, s, x - step)) / (2.0 * d[i])
+                for i, step in enumerate(np.diag(d))
+            ])  # fmt: skip
+            d_t = 6e-6 * max(abs(s), 1.0)
+            found_t = (self.indicator(k, s + d_t, x) - self.indicator(k, s - d_t, x)) / (2.0 * d_t)
+            if not np.all(np.isfinite(found)) or not np.isfinite(found_t):
+                continue
+            if given is not None:
+                value = given.call(s, x, x) if isinstance(given, UserFunction) else given
+                size = max(float(np.abs(found).max()), float(np.abs(value).max()), 1e-8)
+                wrong["gradient"].append((float(np.abs(value - found).max()) > 1e-3 * size, x, value, found))
+            if rate is not None:
+                value = float(rate.call(s, x, x)[0])
+                size = max(abs(found_t), abs(value), 1e-3 * float(np.abs(found).max(initial=0.0)), 1e-8)
+                wrong["rate"].append((abs(value - found_t) > 1e-3 * size, x, value, found_t))
+        for what, seen in wrong.items():
+            bad = [item for item in seen if item[0]]
+            if len(bad) > len(seen) // 2:
+                _, x, value, found = bad[0]
+                raise ModelError(
+                    f"{what} of {h.name} is {value} at x = {x}, but differences of the indicator give {found}; "
+                    f"correct it, or leave it out and let it be found"
+                )
 
 
 def _function(value, name, n, parameters):
@@ -399,6 +438,8 @@ def check_start(x0):
     x = np.array(x0, dtype=np.float64, ndmin=1)
     if x.ndim != 1:
         raise ShapeError(f"solve_filippov: x0 must be a vector, got shape {x.shape}")
+    if x.size == 0:
+        raise ShapeError("solve_filippov: x0 is empty, wanted at least one state")
     if not np.all(np.isfinite(x)):
         k = int(np.flatnonzero(~np.isfinite(x))[0])
         raise NonFiniteError(f"solve_filippov: x0[{k}] = {x[k]} must be finite")

@@ -128,8 +128,16 @@ class Decisions(Report):
 
     def choose(self, found):
         """One of several active sets: by their velocities, by a trial step, by the user, by the documented rule."""
-        slopes = [self.slope_of(members)[0] for members, _ in found]
-        size = max(np.abs(slopes).max(), 1e-300)
+        trials = [self.slope_of(members) for members, _ in found]
+        # A set whose weights by (11) are negative or do not exist is an end of a continuum of solutions, no active set.
+        good = [k for k, (_, z, ratio) in enumerate(trials) if ratio > -0.5 and z.min(initial=0.0) > -1e-7]
+        if good:
+            found, trials = [found[k] for k in good], [trials[k] for k in good]
+        if len(found) == 1:
+            return found[0]
+        slopes = [slope for slope, _, _ in trials]
+        rows = np.append(self.watch > 0.0, True)
+        size = max(np.abs(slopes).max(), np.abs(self.F[rows]).max(), 1e-300)  # at rest x' is rounding
         if all(np.abs(s - slopes[0]).max() <= 1e-9 * size for s in slopes):
             # Different weights, one velocity: condition B' is violated. Least-norm weights on the union of
             # the sets.

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from nonsmooth._core import filippov_layout as core
+from nonsmooth._core.rk import EXPLICIT
 from nonsmooth.integrators.driver import nested_eval
 from nonsmooth.results.events import Event
 from nonsmooth.results.result import Result
 
+from .audit import LazyAudit, audit_filippov
 from .report import named_all
 
 
@@ -146,9 +148,17 @@ def result_of(system, run, x0, times, want_dense, status=0, message=""):
     law_names = [
         f"{system.group_name(j)} {name}" for j, group in enumerate(system.groups) for name in group.regions
     ]
+    switches = LazyEvents(lambda: _events(names, pieces, accumulated))
+    data = {
+        "t": t, "y": steps[:, 1 : 1 + n], "active": steps[:, 1 + n :], "events": events, "rtol": run.o.rtol,
+        "atol": np.asarray(run.o.atol), "epsilon": float(run.opt[core.EPSILON]), "fixed": run.o.fixed,
+        "implicit": run.data.kind != EXPLICIT, "kinds": switches, "derivatives": extra["gradient_sources"],
+        "notes": extra["notes"], "accumulated": accumulated,
+    }  # fmt: skip
+    python, parameters = run.c.python, run.c.parameters
     return Result(
         t_out, y=y, modes=_modes(active, starts), dt=dt, order=np.full(t_out.size, run.data.order),
-        events=LazyEvents(lambda: _events(names, pieces, accumulated)), status=status,
+        events=switches, status=status, audit=LazyAudit(lambda: audit_filippov(python, parameters, data)),
         message=message, law_names=law_names, coordinate_names=system.names or (), method=run.o.method,
         method_options={"rtol": run.o.rtol, "epsilon": float(run.opt[core.EPSILON]), "location": run.o.location or "auto"},
         params=system.params, extra=extra, **run.counters,

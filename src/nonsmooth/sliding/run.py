@@ -13,7 +13,7 @@ from nonsmooth._core.filippov_run import calls, commit, drive
 from nonsmooth._core.rk import H_NEXT, NFEV, NJEV, NLU, NON_FINITE, NREJECTED, NSTEPS
 from nonsmooth._core.single_step import adapt_function, dense_function, solid_function, try_function
 from nonsmooth._core.sliding_functions import first_class_functions
-from nonsmooth.errors import EventError, NonFiniteStateError, StepLimitError
+from nonsmooth.errors import EventError, GrazingWarning, NonFiniteStateError, StepLimitError
 from nonsmooth.integrators.driver import get_method, make_control, make_work, no_jacobian
 
 from .decisions import Decisions
@@ -272,7 +272,15 @@ class FilippovRun(Decisions):
             )
 
     def check_sliding(self):
-        """Say so if the sliding equations had no solution somewhere."""
+        """Say so if the sliding equations had no solution somewhere, or a region was touched without being entered."""
+        if self.info[core.GRAZED]:
+            where, t = self.region(int(self.info[core.GRAZED]) - 1), self.opt[core.T_GRAZED]
+            self.warn(
+                GrazingWarning,
+                f"solve_filippov: region {where} is touched at t = {t:.9g} and, to the accuracy of the run, not entered; "
+                "a solution that enters it may exist close by, reduce rtol to tell them apart",
+                "grazing",
+            )
         if self.head[core.WORST] < -0.5:
             self.warn_degenerate("B'", "the sliding equations (11) were inconsistent in part of the run")
 
