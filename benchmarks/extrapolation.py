@@ -70,21 +70,17 @@ def work(problem, span, ends, exact, component):
 def compare_times(oscillator, t_end, ends, values):
     """Time at equal error on the impact oscillator."""
     # SciPy finds an impact by a change of sign between two steps: the late, nearly grazing ones need a small max_step
-    wanted = [
-        (np.inf, 1e-7),
-        (np.inf, 1e-8),
-        (np.inf, 1e-9),
-        (0.02, 1e-9),
-        (5e-3, 1e-9),
-        (2e-3, 1e-9),
-        (1e-3, 1e-9),
-        (5e-4, 1e-9),
-    ]
-    for max_step, rtol_scipy in wanted:
-        found = scipy_oscillator(t_end, ends, rtol_scipy, max_step)
-        scipy_error = np.abs(found - values).max()
-        if scipy_error <= TARGET:
-            break
+    reached = []
+    for max_step in (np.inf, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4):
+        for rtol_scipy in 10.0 ** -np.arange(4.0, 10.0):
+            found = scipy_oscillator(t_end, ends, rtol_scipy, max_step)
+            scipy_error = np.abs(found - values).max()
+            if scipy_error <= TARGET:
+                seconds = best_of(lambda m=max_step, r=rtol_scipy: scipy_oscillator(t_end, ends, r, m), 3)
+                reached.append((seconds, max_step, rtol_scipy, scipy_error))
+                break
+    # the quickest of its runs that are accurate enough
+    _, max_step, rtol_scipy, scipy_error = min(reached)
     for rtol in 10.0 ** -np.arange(3.0, 11.0, 0.5):
         method = ExtrapolatedMoreau(rtol=rtol)
         run = oscillator.simulate((0.0, t_end), t_eval=ends, method=method)

@@ -49,7 +49,7 @@ def latencies(kind):
         for _ in range(TRIALS):
             if child.stdout.readline().strip() != "go":
                 raise SystemExit(f"the child process of {kind!r} failed")
-            time.sleep(0.2 + 0.3 * random.random())
+            time.sleep(0.2 + 0.3 * random.random())  # noqa: S311
             sent = time.monotonic()
             child.send_signal(signal.SIGINT)
             caught, partial = child.stdout.readline().split()

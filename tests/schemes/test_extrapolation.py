@@ -143,8 +143,8 @@ def test_tolerance_steers_the_error():
     ("options", "tolerance"),
     [
         ({"dt_min": 1e-7, "dt_max": 5e-3, "locate": False}, 1e-6),
-        ({"dt_min": 1e-7, "dt_max": 5e-3}, 1e-6),
-        ({"dt_min": 1e-9, "dt_max": 5e-3, "rtol": 1e-9}, 1e-8),
+        ({"dt_min": 1e-7, "dt_max": 5e-3}, 1e-8),
+        ({"dt_min": 1e-9, "dt_max": 5e-3, "rtol": 1e-9}, 1e-10),
         ({"rtol": 1e-6}, 1e-6),
     ],
 )
@@ -232,7 +232,7 @@ def test_contact_at_the_start():
 
 
 def test_short_and_empty_spans():
-    method = ExtrapolatedMoreau(dt_min=1e-3, dt_max=0.1)
+    method = ExtrapolatedMoreau(dt_min=1e-3, dt_max=0.1, locate=False)
     short = simulate(TWO, (0.0, 1e-4), [1.0, 1.0], [0.0, 0.0], method=method)
     assert short.success and short.t[-1] == 1e-4 and short.nsteps == 1
     assert simulate(TWO, (1.0, 1.0), [1.0, 1.0], [0.0, 0.0], method=method).t.tolist() == [1.0]
@@ -425,27 +425,27 @@ def test_random_systems_agree_with_tiny_steps(n):
     )  # fmt: skip
     system = MechanicalSystem(chain_mass, chain_force, contacts=[contact], params=random_parameters(n, rng))
     t = np.linspace(0.0, 1.0, 21)
-    dt = 4e-5
+    dt = 8e-5
     touched = unsettled = 0
     for _ in range(10):
         system = system.with_params(**random_parameters(n, rng))
         start = (np.zeros(n), 2.0 * rng.normal(size=n))
         fine = simulate(system, (0.0, 1.0), *start, rtol=1e-8, t_eval=t, max_steps=20_000, audit=False)
         coarse = simulate(system, (0.0, 1.0), *start, rtol=1e-6, t_eval=t, max_steps=20_000, audit=False)
-        tiny = simulate(system, (0.0, 1.0), *start, dt=dt, t_eval=t, audit=False)
-        small = simulate(system, (0.0, 1.0), *start, dt=2 * dt, t_eval=t, audit=False)
-        own = np.abs(fine.q - coarse.q).max()
-        moreau = np.abs(tiny.q - small.q).max()
+        # the first-order error depends on where in a step the impacts fall: estimated by the spread over many step sizes
+        factors = (1.0, 0.9, 0.81, 2.0, 1.8, 1.6, 4.0, 3.6)
+        tiny = [simulate(system, (0.0, 1.0), *start, dt=f * dt, t_eval=t, audit=False).q for f in factors]
         # Impacts of two contacts may accumulate in a corner: which of them is the last decides how the motion goes on, for
         # any scheme and any step. Up to there the motion is determined.
         corner = min((event.t for event in fine.events if event.kind == "zeno"), default=2.0)
         settled = t < corner
-        assert np.abs(fine.q - coarse.q)[:, settled].max() < 1e-4 * max(np.abs(fine.q).max(), 0.1)
-        unsettled += own > 1e-4
-        # a first-order error estimate from steps dt and 2 dt depends on where in a step the impacts fall
-        assert np.abs(fine.q - tiny.q).max() < 10 * own + 10 * moreau + 20 * dt**2
+        own = np.abs(fine.q - coarse.q)[:, settled].max()
+        moreau = max(np.abs(a - b)[:, settled].max() for a in tiny for b in tiny)
+        assert own < 1e-6 * max(np.abs(fine.q).max(), 1.0)
+        assert np.abs(fine.q - tiny[0])[:, settled].max() <= own + moreau
         assert fine.nsteps < 5000 and fine.nbase < 60_000
         touched += len(fine.events) > 0
+        unsettled += corner < 1.0
     assert touched >= 5 and unsettled <= 1
 
 

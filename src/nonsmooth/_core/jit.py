@@ -12,6 +12,7 @@ A cached kernel does not notice an edited helper in another file: develop with a
 """
 
 import warnings
+import weakref
 
 import numba
 import numpy as np
@@ -239,9 +240,15 @@ def addresses(functions, signatures):
         return tuple(functions)
     found = np.zeros(len(functions), dtype=np.int64)
     for k, (function, signature) in enumerate(zip(functions, signatures)):
-        compiled = function.get_compile_result(signature)
-        found[k] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+        if function not in _known_addresses:  # looking one up takes longer than a short run
+            compiled = function.get_compile_result(signature)
+            address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+            _known_addresses[function] = address
+        found[k] = _known_addresses[function]
     return found
+
+
+_known_addresses: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 def by_reference(record_type):

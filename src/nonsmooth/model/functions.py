@@ -111,6 +111,8 @@ class UserFunction:
         if array.dtype == object or array.dtype.kind not in "fiub":
             raise InputError(f"{self.name} returned values of type {array.dtype}: real numbers are wanted.")
         array = array.astype(np.float64)
+        if array.shape == self.shape and not self.transposed and array.flags.c_contiguous:
+            return array
         if self.transposed:
             array = array[:, None] if array.ndim == 1 else array
             array = array.T
@@ -285,7 +287,7 @@ def _self_contained(function) -> bool:
 
 
 def _read_only(array):
-    view = np.asarray(array).view()
+    view = array.view() if isinstance(array, np.ndarray) else np.array(array)
     view.flags.writeable = False
     return view
 

@@ -50,6 +50,7 @@ class Parameters:
         self.flat = np.concatenate([array.ravel() for array in arrays]) if arrays else np.zeros(0)
         self.record_class: Any = namedtuple("Parameters", self.names)  # type: ignore[misc]
         self._unpack = None
+        self._record: Any = None
 
     @property
     def unpack(self):
@@ -60,7 +61,10 @@ class Parameters:
 
     def record(self, flat: np.ndarray | None = None):
         """The named tuple seen by user functions called from Python."""
-        flat = self.flat if flat is None else flat
+        if flat is None or (flat is self.flat and self._record is not None):
+            if self._record is None:  # values never change in place: see `replaced`
+                self._record = self.record(self.flat)
+            return self._record
         fields: list[Any] = []
         offset = 0
         for shape in self.shapes:

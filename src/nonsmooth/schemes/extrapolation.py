@@ -40,8 +40,8 @@ class ExtrapolatedMoreau:
     max_order : int
         Highest order.
     dt_min, dt_max : float, optional
-        Smallest step, with which switching points are crossed, and largest step; chosen from `rtol` and the time scale of
-        the model if left out.
+        Smallest and largest step; chosen from `rtol` and the time scale of the model if left out. With `locate` switching
+        points are crossed by steps a hundred times shorter than `dt_min`.
     rtol, atol : float
         Tolerances of the error test; `atol` defaults to `rtol` times the largest size each component has had.
     substeps : {"odd", "all", "bulirsch"} or sequence of int
@@ -170,7 +170,6 @@ class ExtrapolatedMoreau:
 def time_scale(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> float:
     """min(span/50, |M^-1 dh/dq|^(-1/2), |M^-1 dh/du|^(-1)), by differences at the start."""
     M = model.mass_matrix(t, q)
-    B = model.kinematic_matrix(t, q)
     h_0 = model.forces(t, q, u)
 
     def slope(vary_q: bool) -> float:
@@ -182,11 +181,11 @@ def time_scale(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> fl
             y[j] += 1e-6 * size
             h_1 = model.forces(t, y, u) if vary_q else model.forces(t, q, y)
             J[:, j] = (h_1 - h_0) / (1e-6 * size)
-        if vary_q:
-            J = J @ B
-        with np.errstate(all="ignore"):
-            A = np.linalg.solve(M, J)
-        return float(np.max(np.abs(np.linalg.eigvals(A)))) if np.all(np.isfinite(A)) and A.size else 0.0
+        if vary_q and model.f_kinematics is not None:
+            J = J @ model.kinematic_matrix(t, q)
+        if not np.any(J) or not np.all(np.isfinite(J)):
+            return 0.0
+        return float(np.max(np.abs(np.linalg.eigvals(np.linalg.solve(M, J)))))
 
     scales = [span / 50]
     stiffness, damping = slope(True), slope(False)
@@ -195,6 +194,10 @@ def time_scale(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> fl
     if damping > 0:
         scales.append(1 / damping)
     return min(scales)
+
+
+# with location a switching point is crossed by a step of this part of `dt_min`
+CROSSING = 0.01
 
 
 class ExtrapolatedRun(CompiledRun):
@@ -210,6 +213,11 @@ class ExtrapolatedRun(CompiledRun):
         laws = model.laws
         span = plan.segments[-1][1] - plan.segments[0][0] if plan.segments else 1.0
         self.dt_min, self.dt_max = scheme.step_limits(model, t, q, u, span)
+        if scheme.locate:
+            # the root of the law's function is known far better than dt_min, and a crossing step costs the same at any length;
+            # but what changes in it must stay well above rounding
+            rounding = 2**16 * np.finfo(float).eps * max(abs(t), abs(t + span))
+            self.dt_min = max(CROSSING * self.dt_min, min(rounding, self.dt_min))
         length = float(np.max(np.abs(q), initial=0.0)) or 1.0
         self.options[O_STAY] = max(1e-9, 10 * scheme.rtol) * length
         self.options[O_IMPLICIT] = scheme.base == "implicit"
