@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import sys
+import threading
+import types
 from functools import cache
 
 import numpy as np
@@ -28,7 +31,9 @@ class PythonFunctions:
     """Python functions of one run: ``f(t, y)``, ``g(t, y)``, ``jac(t, y)``, ``reset(i, t, y)`` returning
     arrays.
 
-    Used as a context manager: the functions can be called from a loop while it is open.
+    Used as a context manager: the functions can be called from a loop while it is open. An exception that arises before
+    a callback has entered its own `try` (a signal handler that raises there, as Ctrl-C does) would only be printed; while
+    a run is open it is kept as every other one.
     """
 
     def __init__(self, n, m, f=None, g=None, jac=None, reset=None):
@@ -37,14 +42,18 @@ class PythonFunctions:
         self.error: BaseException | None = None
         self.where = ("", 0.0)
         self.handle = float(next(_handles))
+        self.thread = 0
         self._views: dict[tuple[int, int], np.ndarray] = {}
 
     def __enter__(self):
+        self.thread = threading.get_ident()
+        _open_hook()
         _table[self.handle] = self
         return self
 
     def __exit__(self, *exc):
         _table.pop(self.handle, None)
+        _close_hook()
 
     def view(self, address, size):
         """The array of `size` numbers at `address` (the work arrays of a run stay where they are)."""
@@ -65,48 +74,81 @@ class PythonFunctions:
 
 def _call_f(handle, t, y, out):
     run = _table[handle]
-    result = run.view(out, run.n)
-    if run.error is not None:
-        result[:] = np.nan
-        return
     try:
+        result = run.view(out, run.n)
+        if run.error is not None:
+            result[:] = np.nan
+            return
         result[:] = run.f(t, run.view(y, run.n).copy())
     except BaseException as exc:
         run.fail("fun", t, exc)
-        result[:] = np.nan
+        run.view(out, run.n)[:] = np.nan
 
 
 def _call_g(handle, t, y, out):
     run = _table[handle]
-    result = run.view(out, run.m)
-    if run.error is not None:
-        result[:] = np.nan
-        return
     try:
+        result = run.view(out, run.m)
+        if run.error is not None:
+            result[:] = np.nan
+            return
         run.g(t, run.view(y, run.n).copy(), result)
     except BaseException as exc:
         run.fail("g", t, exc)
-        result[:] = np.nan
+        run.view(out, run.m)[:] = np.nan
 
 
 def _call_jac(handle, t, y, out):
     run = _table[handle]
-    result = run.view(out, run.n * run.n)
     try:
+        result = run.view(out, run.n * run.n)
         result[:] = np.asarray(run.jac(t, run.view(y, run.n).copy()), dtype=float).ravel()
     except BaseException as exc:
         run.fail("jac", t, exc)
-        result[:] = np.nan
+        run.view(out, run.n * run.n)[:] = np.nan
 
 
 def _call_reset(handle, i, t, y, out):
     run = _table[handle]
-    result = run.view(out, run.n)
     try:
+        result = run.view(out, run.n)
         result[:] = run.reset(i, t, run.view(y, run.n).copy())
     except BaseException as exc:
         run.fail("reset", t, exc)
-        result[:] = np.nan
+        run.view(out, run.n)[:] = np.nan
+
+
+_CALLS = {_call_f: "fun", _call_g: "g", _call_jac: "jac", _call_reset: "reset"}
+_hook_lock = threading.RLock()
+_hook_users = 0
+_hook_before = None
+
+
+def _keep_lost(unraisable):
+    """Hook for exceptions that have nowhere to go: those of the callbacks are kept by the run of this thread."""
+    name = _CALLS.get(unraisable.object) if isinstance(unraisable.object, types.FunctionType) else None
+    runs = [run for run in _table.values() if run.thread == threading.get_ident()] if name else []
+    if runs:
+        runs[-1].fail(name, np.nan, unraisable.exc_value)
+    elif _hook_before is not None:
+        _hook_before(unraisable)
+
+
+def _open_hook():
+    global _hook_users, _hook_before
+    with _hook_lock:
+        if _hook_users == 0:
+            _hook_before = sys.unraisablehook
+            sys.unraisablehook = _keep_lost
+        _hook_users += 1
+
+
+def _close_hook():
+    global _hook_users
+    with _hook_lock:
+        _hook_users -= 1
+        if _hook_users == 0 and sys.unraisablehook is _keep_lost:
+            sys.unraisablehook = _hook_before
 
 
 _ARGS = (ctypes.c_double, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)
@@ -116,19 +158,31 @@ _c_jac = ctypes.CFUNCTYPE(None, *_ARGS)(_call_jac)
 _c_reset = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_int64, *_ARGS[1:])(_call_reset)
 
 
+# What a callback that is broken off leaves behind must not look like a value: outputs are NaN before every call.
+
+
 def _f(t, y, p, out):
+    for k in range(out.size):
+        out[k] = np.nan
     _c_f(p[p.size - 1], t, y.ctypes, out.ctypes)
 
 
 def _g(t, y, p, out):
+    for k in range(out.size):
+        out[k] = np.nan
     _c_g(p[p.size - 1], t, y.ctypes, out.ctypes)
 
 
 def _jac(t, y, p, out):
+    for k in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[k, j] = np.nan
     _c_jac(p[p.size - 1], t, y.ctypes, out.ctypes)
 
 
 def _reset(i, t, y, p, out):
+    for k in range(out.size):
+        out[k] = np.nan
     _c_reset(p[p.size - 1], i, t, y.ctypes, out.ctypes)
 
 

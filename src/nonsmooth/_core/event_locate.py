@@ -38,7 +38,7 @@ from .roots import FOUND, JUMP, rate_along, root_on_dense, root_on_step, side
 from .scan import BRACKET, NODES, NOTHING, SOURCE_DENSE, N, first_suspicion, hermite_value
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def sample(method, g, t, y, h, rows, p, work, sw):
     """Values of all switching functions that detection needs for the step; index of a bad one, or -1."""
     G = sw.G
@@ -83,7 +83,7 @@ def sample(method, g, t, y, h, rows, p, work, sw):
     return -1
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def earliest(g, t, y, h, rows, p, mode_at, work, sw):
     """The first suspicion of all switches. Returns 4 switch + kind, or 0 for nothing; its place stands in
     ``sw.info``.
@@ -148,7 +148,7 @@ def earliest(g, t, y, h, rows, p, mode_at, work, sw):
     return 0 if best < 0 else 4 * best + best_kind
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def estimate(g, i, source, t, y, h, Q, rows, p, mode, ends, found, buffer, out):
     """Zero of the interpolant inside a bracket, in theta."""
     a, b = found[0], found[1]
@@ -178,7 +178,7 @@ def estimate(g, i, source, t, y, h, Q, rows, p, mode, ends, found, buffer, out):
     return b
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def choose_concurrent(first, h, p, mode_at, sw):
     """Region of concurrency (Compere 2001, sec. 5.2.3): the last bilateral event within eps_c of the first
     one.
@@ -203,7 +203,7 @@ def choose_concurrent(first, h, p, mode_at, sw):
     return chosen
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def find_event(
     method,
     try_step,

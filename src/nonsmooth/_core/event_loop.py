@@ -85,7 +85,7 @@ from .single_step import accept, start
 as_reset = pointer_at(RESET)
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def accumulating(sw, i, t):
     """Whether the events of switch i accumulate: geometric intervals whose remaining sum is below the
     tolerance.
@@ -110,13 +110,13 @@ def accumulating(sw, i, t):
     return rest <= max(sw.options[O_ZENO_TOL], floor)
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def rate_now(entry, i, t, y, slope, p, scale, buffer, out):
     """`rate_along` for Python."""
     return rate_along(as_rhs(entry[6]), i, t, y, slope, p, scale, buffer, out)
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def event_start(entry, method, t, y, t_bound, p, mode_at, work, control, sw, first_step, modes):
     """Slope, switching functions and step size at the start of a piece.
 
@@ -147,7 +147,7 @@ def event_start(entry, method, t, y, t_bound, p, mode_at, work, control, sw, fir
     return SPECIAL if special else -1
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def event_run(entry, method, t, y, t_bound, p, mode_at, work, control, sw, out, max_steps):
     """Steps and events from (t, y) until `t_bound`, a decision of the caller, a failure, or full output.
 

@@ -75,7 +75,7 @@ class Output(NamedTuple):
     used: np.ndarray
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def finite_values(values):
     for k in range(values.size):
         if not np.isfinite(values[k]):
@@ -83,7 +83,7 @@ def finite_values(values):
     return -1
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def put_row(out, t, flag, y, p, mode_at, m, Q, rows):
     """Store an accepted state (and the dense output of the step that led to it)."""
     k = out.used[0]
@@ -101,7 +101,7 @@ def put_row(out, t, flag, y, p, mode_at, m, Q, rows):
     out.used[0] = k + 1
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def put_event(out, sw, t, i, kind, direction, iterations, rate, left, right):
     """Store an event."""
     k = out.used[1]
@@ -118,7 +118,7 @@ def put_event(out, sw, t, i, kind, direction, iterations, rate, left, right):
         sw.counts[C_EVENTS] += 1
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def touch_tolerance(sw, i):
     """Below this |g_i| counts as zero where it does not cross."""
     return max(sw.reals[i, TOL], 64.0 * EPS * sw.reals[i, SCALE])

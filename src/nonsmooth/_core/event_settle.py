@@ -36,7 +36,7 @@ from .rk import K_0, NFEV
 from .roots import JUMP, rate_along, side
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def out_of_bounds(g, j, t, y, slope, p, value, turn, sw, scale):
     """Whether unilateral switch j must act at this instant: beyond its boundary, or on it and moving out."""
     limit = sw.reals[j, TOL] + 16.0 * EPS * sw.reals[j, SCALE]
@@ -54,7 +54,7 @@ def out_of_bounds(g, j, t, y, slope, p, value, turn, sw, scale):
     return True
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def settle(f, g, reset, t, y, p, mode_at, work, sw, out, i, status, iterations, scale):
     """Modes and resets at an instant until nothing changes. Order: the located switch, then by index.
 
@@ -150,7 +150,7 @@ def settle(f, g, reset, t, y, p, mode_at, work, sw, out, i, status, iterations, 
     return 0
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def comes_to_rest(f, g, j, t, y, p, work, sw, scale):
     """Whether unilateral switch j stays closed after its reset: no rate left, and the flow presses it down."""
     slope = work.F[K_0]

@@ -84,7 +84,7 @@ _P = np.array(
 )
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def update_jacobian(f, jac, t, y, p, work, control):
     """Jacobian at (t, y) into ``work.X[:n]``: constant, given, or by one-sided differences; ``F[K_0]`` must
     hold f(t, y).
@@ -121,7 +121,7 @@ def update_jacobian(f, jac, t, y, p, work, control):
         F[STAGE, k] = y[k]
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def factor_real(work, shift):
     """Factors of ``shift I - J`` into the lower half of ``work.X``; False if singular."""
     noinline()
@@ -135,7 +135,7 @@ def factor_real(work, shift):
     return lu_factor(X[n:], work.piv, n) > 0.0
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def factor_complex(work, shift):
     """Factors of ``shift I - J`` (complex shift) in ``work.C``; False if singular."""
     noinline()
@@ -149,7 +149,7 @@ def factor_complex(work, shift):
     return lu_factor(C, work.piv[n:], n) > 0.0
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def sdirk_step(method, f, t, y, h, p, work, control, newton_tol):
     """One SDIRK step. Stage 0 is f(t, y); the last stage value is y_new (stiffly accurate)."""
     noinline()
@@ -214,7 +214,7 @@ def sdirk_step(method, f, t, y, h, p, work, control, newton_tol):
     return OK
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def radau_step(f, t, y, h, p, work, control, newton_tol):
     """One Radau IIA(5) step by transformed simplified Newton; error estimate of order 3 in ``F[ERR_1]``."""
     noinline()
@@ -301,7 +301,7 @@ def radau_step(f, t, y, h, p, work, control, newton_tol):
     return OK
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def radau_second_estimate(f, t, y, p, work):
     """The estimate evaluated once more at y + err: used after a rejected first try (Hairer & Wanner 1996,
     IV.8.20).
@@ -319,7 +319,7 @@ def radau_second_estimate(f, t, y, p, work):
     lu_solve(LU, work.piv, n, F[ERR_1])
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def radau_dense(work):
     """Collocation polynomial in the nested basis of `rk`."""
     noinline()

@@ -107,7 +107,7 @@ CONTROL_T = types.NamedTuple([f8_2] + [float64] * 5 + [int64] * 2, Control)
 WORK_T = types.NamedTuple([f8_2, f8_2, types.Array(complex128, 2, "C"), i8_1, i8_1, f8_1], Work)
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def explicit_step(method, f, t, y, h, p, work):
     """Stages, end state, slope at the end and the error vectors; ``F[K_0]`` must hold ``f(t, y)``."""
     n = y.size
@@ -140,7 +140,7 @@ def explicit_step(method, f, t, y, h, p, work):
     return OK
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def extra_stages(method, f, t, y, h, p, work):
     """Evaluate the stages that only dense output needs."""
     s = method.stages
@@ -155,7 +155,7 @@ def extra_stages(method, f, t, y, h, p, work):
     work.ints[NFEV] += method.extra
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def interpolant(method, y, h, work):
     """Coefficients Q of (1) from values and slopes at both ends and the rows D."""
     s = method.stages
@@ -175,7 +175,7 @@ def interpolant(method, y, h, work):
             F[Q_0 + 3 + j, k] = h * acc
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def dense_eval(y, Q, rows, theta, out):
     """Evaluate (1) with the first `rows` rows of `Q` at `theta` into `out`."""
     one = 1.0 - theta
@@ -186,7 +186,7 @@ def dense_eval(y, Q, rows, theta, out):
         out[k] = y[k] + acc
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def dense_slope(Q, rows, theta, h, out):
     """Derivative of (1) with respect to time at `theta` into `out`."""
     one = 1.0 - theta
@@ -204,7 +204,7 @@ def dense_slope(Q, rows, theta, h, out):
         out[k] = slope / h
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def quotient(x, scale):
     """x/scale with 0/0 = 0 and x/0 = inf: a component without tolerance may only stay exact."""
     if scale > 0.0:
@@ -212,7 +212,7 @@ def quotient(x, scale):
     return 0.0 if x == 0.0 else np.inf
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def scaled_norm(x, y, y_new, control):
     """Norm of an error `x` measured by the tolerances: accepted where it is below 1."""
     noinline()
@@ -235,7 +235,7 @@ def scaled_norm(x, y, y_new, control):
     return np.sqrt(acc / n)
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def explicit_error(method, y, work, control):
     """Error norm of the step just taken; two estimators are combined as in DOP853 (Hairer et al. 1993,
     II.5).
@@ -250,7 +250,7 @@ def explicit_error(method, y, work, control):
     return e5 * e5 / np.sqrt(e5 * e5 + 0.01 * e3 * e3)
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def step_factor(error, control, rejected):
     """Factor on the step size after a step with scaled error norm `error`."""
     if error == 0.0:
@@ -266,7 +266,7 @@ def step_factor(error, control, rejected):
     return factor
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def initial_step(method, f, t, y, t_bound, p, work, control):
     """Starting step size (Hairer, Norsett & Wanner 1993, II.4); ``F[K_0]`` must hold ``f(t, y)``."""
     noinline()

@@ -25,13 +25,13 @@ EPS = 2.220446049250313e-16
 FOUND, JUMP, NO_CONVERGENCE, BAD_VALUE, STEP_FAILED = 0, 1, 2, 3, 4
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def side(value):
     """+1 where g >= 0, -1 where g < 0 (Compere 2001, eq. (5.3))."""
     return 1 if value >= 0.0 else -1
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def rate_along(g, i, t, y, slope, p, scale, buffer, out):
     """dg_i/dt along the flow, by a central difference in the direction (1, slope); no right-hand side is
     evaluated.
@@ -53,7 +53,7 @@ def rate_along(g, i, t, y, slope, p, scale, buffer, out):
     return (plus - out[i]) / (2.0 * d)
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def g_on_dense(g, i, t, y, h, Q, rows, theta, p, buffer, out):
     """g_i at ``t + theta h`` on the dense output."""
     dense_eval(y, Q, rows, theta, buffer)
@@ -61,7 +61,7 @@ def g_on_dense(g, i, t, y, h, Q, rows, theta, p, buffer, out):
     return out[i]
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def root_on_dense(g, i, t, y, h, Q, rows, p, a, b, ga, gb, xtol, buffer, out):
     """Brent's method in theta on the dense output of a step; `ga` and `gb` lie on different sides.
 
@@ -125,7 +125,7 @@ def root_on_dense(g, i, t, y, h, Q, rows, p, a, b, ga, gb, xtol, buffer, out):
     return past
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def root_on_step(
     method,
     try_step,

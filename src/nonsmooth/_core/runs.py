@@ -15,7 +15,7 @@ as_rhs, as_jac = pointer_at(RHS), pointer_at(JAC)
 FULL = 9
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def run(method, try_step, adapt, dense, f, jac, t, y, t_bound, p, work, control, t_out, y_out, q_out):
     """Steps from (t, y) until `t_bound`, a failure, or until the output is full.
 
@@ -50,7 +50,7 @@ def run(method, try_step, adapt, dense, f, jac, t, y, t_bound, p, work, control,
     return count, t, OK
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def advance(entry, method, t_old, t, y, t_bound, p, work, control):
     """One step; the one before it, from `t_old`, is accepted first (so that its dense output can be had
     until then).
@@ -65,7 +65,7 @@ def advance(entry, method, t_old, t, y, t_bound, p, work, control):
     return work.reals[H_TAKEN], status
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def late_dense(entry, method, t, y, h, p, work):
     """Dense output of the step just taken from (t, y)."""
     dense = as_dense(entry[2])

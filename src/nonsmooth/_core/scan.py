@@ -49,7 +49,7 @@ MAX_DEPTH = 14
 EPS = 2.220446049250313e-16
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def chebyshev(c, count, x):
     """Sum of the first `count` terms c_k T_k(x)."""
     b1 = 0.0
@@ -59,7 +59,7 @@ def chebyshev(c, count, x):
     return x * b1 - b2 + c[0]
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def derivative(c, count, d):
     """Coefficients of the derivative with respect to x of sum c_k T_k, `count` terms in, `count` - 1 terms
     out.
@@ -73,7 +73,7 @@ def derivative(c, count, d):
     d[0] *= 0.5
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def off_zero(c, count, margin):
     """Root exclusion: sign of the sum if |c_0| > sum |c_k| + margin, else 0."""
     rest = margin
@@ -86,7 +86,7 @@ def off_zero(c, count, margin):
     return 0
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def hermite_value(g0, g1, r0, r1, theta):
     """Cubic with values g0, g1 and slopes r0, r1 (per unit of theta) at the ends."""
     q0 = g1 - g0
@@ -95,7 +95,7 @@ def hermite_value(g0, g1, r0, r1, theta):
     return g0 + theta * (q0 + (1.0 - theta) * (q1 + theta * q2))
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def value_at(g, i, t, y, h, Q, rows, theta, p, buffer, out):
     """g_i on the dense output."""
     dense_eval(y, Q, rows, theta, buffer)
@@ -103,7 +103,7 @@ def value_at(g, i, t, y, h, Q, rows, theta, p, buffer, out):
     return out[i]
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def refined_extremum(g, i, t, y, h, Q, rows, p, theta, left, right, mode, values, c, d, buffer, out):
     """The extremum of g_i in [left, right] near `theta`, sampled again and again on shorter intervals around
     it.
@@ -151,7 +151,7 @@ def refined_extremum(g, i, t, y, h, Q, rows, p, theta, left, right, mode, values
     return theta
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def first_suspicion(
     g, i, source, mode, t, y, h, Q, rows, p, ends, first, peak, touch, error_margin, table, buffer, out, found
 ):

@@ -68,13 +68,13 @@ from .rk import (
 )
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def spacing(t):
     """Distance from |t| to the next larger number."""
     return abs(np.nextafter(abs(t), np.inf) - abs(t))
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def newton_tolerance(control):
     """Where the Newton iterations of the implicit methods stop, in units of the tolerance."""
     rtol = control.tol[0, 0] if control.tol.size else 1e-3
@@ -147,7 +147,7 @@ def _dense(method, f, t, y, h, p, work):
     return dense(method, f, t, y, h, p, work)
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def solid_step(method, try_step, f, jac, t, y, h, p, work, control):
     """A step of prescribed size with its end slope; renews the Jacobian once if Newton fails (event
     location).
@@ -161,7 +161,7 @@ def solid_step(method, try_step, f, jac, t, y, h, p, work, control):
     return status
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def end_slope(method, f, t, h, p, work):
     """Make sure that ``F[K_0 + stages]`` is the slope at the end of the step."""
     if method.kind == RADAU:
@@ -169,7 +169,7 @@ def end_slope(method, f, t, h, p, work):
         work.ints[NFEV] += 1
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def error_norm(method, y, work, control):
     """Scaled error of the step just taken: accepted below 1."""
     if method.kind == EXPLICIT:
@@ -177,7 +177,7 @@ def error_norm(method, y, work, control):
     return scaled_norm(work.F[ERR_1], y, work.F[Y_NEW], control)
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def dense(method, f, t, y, h, p, work):
     """Coefficients of the dense output of the step just taken into ``F[Q_0:]``; their number is returned."""
     if method.kind == RADAU:
@@ -189,7 +189,7 @@ def dense(method, f, t, y, h, p, work):
     return 3 + method.n_dense
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def start(method, f, t, y, t_bound, p, work, control, first_step):
     """Slope at the start and first step size; forgets what belongs to an earlier piece of the solution."""
     noinline()
@@ -206,7 +206,7 @@ def start(method, f, t, y, t_bound, p, work, control, first_step):
         work.reals[H_NEXT] = initial_step(method, f, t, y, t_bound, p, work, control)
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def accept(method, t, y, h, work):
     """Move on: (t, y) becomes the end of the step. Returns the new time; `y` and ``F[K_0]`` are overwritten."""
     noinline()
@@ -229,7 +229,7 @@ def accept(method, t, y, h, work):
     work.ints[NSTEPS] += 1
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def all_finite(x):
     for k in range(x.size):
         if not np.isfinite(x[k]):
@@ -237,7 +237,7 @@ def all_finite(x):
     return True
 
 
-@kernel(inline="always", references=False)
+@kernel(internal=True, cache=False)
 def adaptive_step(method, try_step, f, jac, t, y, t_bound, p, work, control):
     """One accepted step towards `t_bound`: size in ``work.reals[H_TAKEN]``, the next proposal in
     ``reals[H_NEXT]``.
@@ -316,7 +316,7 @@ def adaptive_step(method, try_step, f, jac, t, y, t_bound, p, work, control):
     return OK
 
 
-@kernel(references=False)
+@kernel(references=False, forceinline=False)
 def implicit_factor(method, h_abs, error, work, control, rejected):
     """Step factor of the implicit methods: predictive (Gustafsson), and smaller when Newton worked hard."""
     if not np.isfinite(error):
