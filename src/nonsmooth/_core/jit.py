@@ -4,8 +4,8 @@
 ``kernel`` (cached on disk); small functions made around user code use ``user_kernel`` (never cached: a closure has
 no stable identity between processes).
 
-A loop over user code takes *first-class functions* of one of the signatures below, so that the loop compiles once and
-caches, and a new model costs only its own small functions. Inputs are read-only: a model function that writes into
+A loop over user code calls it at its address, with one of the signatures below (`caller`, `addresses`), so that the loop
+compiles once and caches, and a new model costs only its own small functions. Inputs are read-only: a model function that writes into
 its arguments does not compile and is caught when it runs.
 
 A cached kernel does not notice an edited helper in another file: develop with a fresh ``NUMBA_CACHE_DIR``.
@@ -26,11 +26,8 @@ from numba.np import arrayobj
 __all__ = [
     "JIT_ENABLED",
     "MATRIX",
-    "MATRIX_FT",
     "PROJECT",
-    "PROJECT_FT",
     "VECTOR",
-    "VECTOR_FT",
     "address_of",
     "addresses",
     "b1_1",
@@ -90,11 +87,6 @@ PROJECT = void(int64, f8_ro, f8_1)
 def function_type(signature):
     """The first-class function type of `signature`: a loop taking it compiles once for every model."""
     return types.FunctionType(signature)
-
-
-VECTOR_FT = function_type(VECTOR)
-MATRIX_FT = function_type(MATRIX)
-PROJECT_FT = function_type(PROJECT)
 
 
 def kernel(*args, **kwargs):

@@ -12,7 +12,7 @@ quadratic term        d/dt(W^T) u + d zeta/dt, for acceleration-level schemes
 force tangents        dh/dq, dh/du, for implicit schemes
 ====================  ==========================================================================
 
-`core` holds them as first-class compiled functions; the methods below answer from the user's own Python functions, which
+`core` holds them compiled; the methods below answer from the user's own Python functions, which
 is the independent route the audit takes.
 """
 
