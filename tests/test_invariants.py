@@ -262,6 +262,22 @@ def test_order_of_contacts_and_coordinates_does_not_matter(seed, e1, e2):
     np.testing.assert_allclose(other.P_N, result.P_N[::-1], rtol=0, atol=1e-10)
 
 
+@given(seeds, coefficient, st.floats(0.0, 0.6))
+def test_order_of_redundant_contacts_changes_no_velocity(seed, e, mu):
+    """I18, several solutions: two contacts at one point share the impulse as they like; motion and sum are determined."""
+    scene = Scene(seed, (e, e), mu=(mu, mu))
+    scene.W_N[1], scene.W_T[1] = scene.W_N[0], scene.W_T[0]
+    result = scene.run()
+    order = scene.rng.permutation(N)
+    other = Scene(seed, (e, e), mu=(mu, mu))
+    other.W_N, other.W_T = scene.W_N[::-1][:, order], scene.W_T[::-1][:, order]
+    other.M, other.h, other.u = scene.M[np.ix_(order, order)], scene.h[order], scene.u[order]
+    swapped = other.run()
+    V = np.abs(scene.u).max()
+    np.testing.assert_allclose(swapped.u, result.u[order], rtol=0, atol=1e-9 * V)
+    np.testing.assert_allclose(swapped.P_N.sum(axis=0), result.P_N.sum(axis=0), rtol=0, atol=1e-9 * V)
+
+
 @given(scenes, st.integers(-1000, 1000))
 def test_time_shift(scene, shift):
     """I19: an autonomous system does not know the date."""
