@@ -65,7 +65,7 @@ from .filippov_layout import (
 )
 from .filippov_sets import to_surface, watch_all, watch_group
 from .filippov_step import call_rhs, crosses, record, remember
-from .jit import caller, f8_1, float64, int64, kernel, void
+from .jit import caller, f8_1, float64, int64, kernel, types, void
 from .rk import (
     CONTROL_T,
     H_NEXT,
@@ -165,6 +165,16 @@ def earliest(method, work, run, h, given):
     return hit
 
 
+@kernel(types.boolean(RUN_T, int64), internal=True)
+def earlier(run, hit):
+    """Whether, at the point `arrive` has been to, a component other than `hit` is negative: it changed sign before."""
+    C = run.C
+    for k in range(run.lay[R_]):
+        if k != hit and C[ARMED, k] > 0.0 and C[G_END, k] < -C[EPS, k] and C[G_START, k] > 0.0:
+            return True
+    return False
+
+
 @kernel(float64(RUN_T, float64, f8_1, int64, float64), part=True)
 def rate_of(run, t, x, hit, h):
     """d psi_hit/dt along the old active set at (t, x), after `arrive`."""
@@ -225,9 +235,8 @@ def step_again(method, work, control, run, out, h, hit):
             return 0
         dense_if_wanted(method, work, run, out, x)
         arrive(run, t + x, F[Y_NEW], hit)
-        for k in range(lay[R_]):
-            if k != hit and C[ARMED, k] > 0.0 and C[G_END, k] < -C[EPS, k] and C[G_START, k] > 0.0:
-                return 0  # another component was earlier
+        if earlier(run, hit):
+            return 0
         rate = rate_of(run, t + x, F[Y_NEW], hit, x)
         if not rate < 0.0:
             return 0
@@ -328,12 +337,30 @@ def locate(method, work, control, run, out, h):
     if hit < 0:
         info[COMPONENT] = -1 - hit
         return IMMEDIATE
-    first = opt[ROOT]
     info[MOVED] = 0
     where = ON_STEP if control.fixed == 1 else info[LOCATION]
+    first = opt[ROOT]
     if where != ON_STEP:
-        dense_eval(y, F[Q_0:], info[ROWS], first, B[POINT])
-        arrive(run, t + first * h, B[POINT], hit)
+        tries = 0
+        while True:
+            dense_eval(y, F[Q_0:], info[ROWS], first, B[POINT])
+            arrive(run, t + first * h, B[POINT], hit)
+            tries += 1
+            if tries > run.lay[R_] or not earlier(run, hit):
+                break
+            # A component is negative there that is positive again where the signs were looked at.
+            low, g_low = opt[ROOT + 1], opt[ROOT + 2]
+            opt[MIDDLE] = first
+            run.C[G_END, hit] = 1.0
+            other = earliest(method, work, run, h, -1)
+            if other < 0 or not opt[ROOT] < first:
+                opt[ROOT] = first
+                opt[ROOT + 1] = low
+                opt[ROOT + 2] = g_low
+                tries = run.lay[R_]  # stay there
+            else:
+                hit = other
+                first = opt[ROOT]
         good = where == ON_DENSE
         if not good:
             dense_slope(F[Q_0:], info[ROWS], first, h, B[NEW_SLOPE])

@@ -176,17 +176,17 @@ def advance(method, work, control, run, out):
                 hit = k
         info[ROWS] = 0
         opt[MIDDLE] = 1.0
-        if hit < 0:
-            # The step ends well. Other points are looked at with what belongs to its end kept aside.
-            look = dipped == 1 or suspicious(run, h)
-            if look or out.Q.shape[0] > 0:
-                keep_values(run, 0)
-                if look:
-                    hit = call_look(run.calls[A_LOOK], method, work, run, h, dipped)
-                else:
-                    info[ROWS] = dense(method, f, t, y, h, p, work)
-                if hit < 0:
-                    keep_values(run, 1)
+        look = dipped == 1 or suspicious(run, h)
+        if look or (hit < 0 and out.Q.shape[0] > 0):
+            # Other points are looked at, with what belongs to the end of the step kept aside.
+            keep_values(run, 0)
+            if look:
+                inside = call_look(run.calls[A_LOOK], method, work, run, h, dipped)
+                hit = inside if inside >= 0 else hit
+            else:
+                info[ROWS] = dense(method, f, t, y, h, p, work)
+            if hit < 0:
+                keep_values(run, 1)
         if hit >= 0:
             reason = call_locate(run.calls[A_LOCATE], method, work, control, run, out, h)
             if reason == AGAIN:
