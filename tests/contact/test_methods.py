@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from nonsmooth._core.interior_point import CONE, determinant, right_side, scaling, to_boundary
 from nonsmooth._core.nonsmooth_newton import FISCHER_BURMEISTER, equations
+from nonsmooth.contact.anderson import Combination
 from nonsmooth.contact.dissection import dissect
 from nonsmooth.contact.fclib import read_fclib
 from nonsmooth.contact.problem import ContactProblem
@@ -211,3 +212,52 @@ def test_dissection_is_a_permutation_with_small_factors():
     two = sp.block_diag([A, A, sp.csc_matrix((1, 1))], format="csc")
     np.testing.assert_array_equal(np.sort(dissect(two)), np.arange(two.shape[0]))
     assert dissect(sp.csc_matrix((0, 0))).size == 0
+
+
+def test_anderson_solves_a_linear_fixed_point_at_once():
+    """With as many differences as unknowns the combination is the secant method: exact for linear maps."""
+    rng = np.random.default_rng(0)
+    A = 0.3 * rng.normal(size=(3, 3))
+    b = rng.normal(size=3)
+    combination = Combination(3)
+    x = np.zeros(3)
+    for _ in range(5):
+        x = combination.next(x, A @ x + b)
+    np.testing.assert_allclose(x, np.linalg.solve(np.eye(3) - A, b), atol=1e-8)
+    # a point that does not move is kept
+    combination.forget()
+    for _ in range(3):
+        np.testing.assert_array_equal(combination.next(b, b.copy()), b)
+
+
+def spheres(count, columns=1):
+    """Columns of touching spheres that hit the floor."""
+    rows = np.zeros((3 * count, 6 * count))
+    for k in range(count):
+        for a, axis in enumerate(([0, 0, 1.0], [1.0, 0, 0], [0, 1.0, 0])):
+            rows[3 * k + a, 6 * k : 6 * k + 3] = axis
+            rows[3 * k + a, 6 * k + 3 : 6 * k + 6] = np.cross([0, 0, -0.5], axis)
+            if k:
+                rows[3 * k + a, 6 * k - 6 : 6 * k - 3] = -np.array(axis)
+                rows[3 * k + a, 6 * k - 3 : 6 * k] = -np.cross([0, 0, 0.5], axis)
+    M = np.tile([1.0, 1, 1, 0.1, 0.1, 0.1], count * columns)
+    v = np.tile([0.3, 0.1, -1.0, 0, 0.2, 0], count * columns)
+    H = sp.csc_matrix(sp.kron(sp.identity(columns), rows.T))
+    return ContactProblem.from_global(sp.diags(M), H, M * v, np.zeros(H.shape[1]), 0.3)
+
+
+def test_anderson_needs_fewer_sweeps():
+    problem = spheres(60)
+    plain = solve_contact(problem, "nsgs", tol=1e-7)
+    fast = solve_contact(problem, "nsgs-anderson", tol=1e-7)
+    assert plain.success and fast.success
+    assert fast.iterations < 0.5 * plain.iterations
+    np.testing.assert_allclose(fast.r, plain.r, atol=1e-3 * np.abs(plain.r).max())
+
+
+def test_large_piles_are_accelerated():
+    problem = spheres(6, 350)
+    result = solve_contact(problem, tol=1e-3)
+    assert result.success and result.method.startswith("auto: nsgs-anderson")
+    again = solve_contact(spheres(6, 350), tol=1e-3)
+    np.testing.assert_array_equal(again.r, result.r)

@@ -1,6 +1,7 @@
 """`auto`: stages that hand over their best impulses, switched by counts and progress, never by the clock.
 
-1. NSGS as long as its measured rate promises to be cheaper than Newton's method.
+1. NSGS, accelerated where problems are large, as long as its measured rate promises to be cheaper than Newton's
+   method.
 2. Large piles of bodies: interior points, which find the forces of a pile at rest where sweeps are slow.
    Then proximal Newton from the best so far: superlinear, made for redundant contacts.
 3. If that stalls: ADMM from rest, longer in every round, then proximal Newton from its result. Hard problems
@@ -17,6 +18,7 @@ import math
 import numpy as np
 
 from nonsmooth.contact.admm import admm
+from nonsmooth.contact.anderson import nsgs_anderson
 from nonsmooth.contact.interior_point import interior_point
 from nonsmooth.contact.newton import DENSE_ROWS, newton
 from nonsmooth.contact.nsgs import nsgs
@@ -46,8 +48,10 @@ def auto(problem, r, run):
             SWEEPS_WORTH_NEWTON * fullness * (1.0 + problem.q.size / 500)
         )  # factors fill up as problems grow
         # residuals of many bodies stall and fall in turns: where a factorisation is expensive, wait longer
-        trial = 0.5 if problem.q.size > HEAVY_ROWS else 0.25
-        work.stage("nsgs", nsgs, r, 5000, budget=worth, trial=trial)
+        if problem.q.size > HEAVY_ROWS:
+            work.stage("nsgs-anderson", nsgs_anderson, r, max(5000, int(worth)), budget=worth, trial=0.5)
+        else:
+            work.stage("nsgs", nsgs, r, max(5000, int(worth)), budget=worth)
     if problem.global_form is None and problem.q.size > HEAVY_ROWS and fullness > 6:
         # factors of such a W fill up: sweeping is all that is practical
         if work.going():

@@ -30,6 +30,7 @@ from nonsmooth._core.interior_point import (
 )
 from nonsmooth._core.nonsmooth_newton import assemble
 from nonsmooth._core.nsgs import multiply
+from nonsmooth.contact.anderson import Combination
 from nonsmooth.contact.bodies import bodies_of
 from nonsmooth.contact.newton import BODY_ROWS, block_pattern, scale
 from nonsmooth.contact.residual import project
@@ -146,30 +147,6 @@ class _Convex:
         return r, done
 
 
-class _Anderson:
-    """Anderson's acceleration of a fixed point ``x = g(x)`` with a short memory (Walker and Ni 2011)."""
-
-    def __init__(self, memory):
-        self.memory = memory
-        self.forget()
-
-    def forget(self):
-        self.points, self.steps = [], []
-
-    def next(self, x, g):
-        """The next point from ``g = g(x)``."""
-        f = g - x
-        self.points.append(g)
-        self.steps.append(f)
-        del self.points[: -self.memory - 1], self.steps[: -self.memory - 1]
-        if len(self.steps) == 1:
-            return g
-        dF = np.array([b - a for a, b in zip(self.steps, self.steps[1:])]).T
-        dG = np.array([b - a for a, b in zip(self.points, self.points[1:])]).T
-        weights = np.linalg.lstsq(dF, f, rcond=1e-8)[0]
-        return g - dG @ weights
-
-
 def interior_point(problem, r, run, max_iter=None):
     """Solve by interior points inside a De Saxcé fixed point. Returns ``(r, residual, iterations)``.
 
@@ -195,7 +172,7 @@ def interior_point(problem, r, run, max_iter=None):
 
     best_r, best = r.copy(), run.measure(r)
     shift = shift_at(r / s) if r.any() else np.zeros(problem.n_contacts)
-    mixing = _Anderson(MEMORY)
+    mixing = Combination(MEMORY)
     done, before, waiting = 0, best, 0
     while best > run.tol and done < limit and waiting < PATIENCE and not run.expired():
         shifted = q.copy()

@@ -8,6 +8,9 @@ import numpy as np
 
 from nonsmooth._core.nsgs import sweep1, sweep2, sweep3
 
+#: After this many sweeps the rate is judged whatever the budget.
+LONGEST_TRIAL = 5000
+
 
 def sweeps(problem, r, alpha, count, stop):
     """Up to `count` sweeps on `r` (modified in place); returns ``(sweeps done, change of the last one)``."""
@@ -19,6 +22,47 @@ def sweeps(problem, r, alpha, count, stop):
     return sweep1(*b, problem.q, problem.bilateral, problem.rho, r, count, stop)
 
 
+class Progress:
+    """The best impulses of a run of sweeps, and whether it is worth going on.
+
+    Parameters
+    ----------
+    run : Run
+    r : ndarray
+        Start value.
+    budget : float
+        Further sweeps that are worth waiting for.
+    trial : float
+        Part of the budget that is swept before the rate is judged (at most `LONGEST_TRIAL` sweeps).
+    """
+
+    def __init__(self, run, r, budget, trial):
+        self.run, self.budget = run, budget
+        self.trial = min(LONGEST_TRIAL, max(50, trial * budget))
+        self.best_r, self.best = r.copy(), run.measure(r)
+        self.history = [(0, self.best)]
+        self.done, self.broken = 0, False
+
+    def look(self, r):
+        """Measure the residual of `r`."""
+        residual = self.run.measure(r)
+        if residual < self.best:
+            self.best_r, self.best = r.copy(), residual
+        self.broken = not residual < math.inf
+        self.history.append((self.done, self.best))
+
+    def going(self) -> bool:
+        if self.best <= self.run.tol or self.broken:
+            return False
+        done, best = self.history[-1]
+        if done < self.trial:
+            return True
+        # rate over the second half of the sweeps: residuals stall and fall in turns
+        then, value = next(entry for entry in reversed(self.history) if entry[0] <= done // 2)
+        rate = math.log(best / value) / (done - then)
+        return rate < 0.0 and math.log(self.run.tol / best) / rate <= self.budget
+
+
 def nsgs(problem, r, run, max_iter=None, budget=math.inf, trial=0.25):
     """Sweep until `run.tol` is met.
 
@@ -27,7 +71,7 @@ def nsgs(problem, r, run, max_iter=None, budget=math.inf, trial=0.25):
     budget : float
         Stop as soon as the measured rate of convergence predicts more than this many further sweeps.
     trial : float
-        Part of the budget that is swept before the rate is judged.
+        Part of the budget that is swept before the rate is judged (at most `LONGEST_TRIAL` sweeps).
 
     Returns
     -------
@@ -39,24 +83,13 @@ def nsgs(problem, r, run, max_iter=None, budget=math.inf, trial=0.25):
     limit = run.limit(100_000) if max_iter is None else max_iter
     r = r.copy()
     alpha = np.zeros(problem.n_contacts)
-    best_r, best = r.copy(), run.measure(r)
-    history, done, chunk = [(0, best)], 0, 10
-    while best > run.tol and done < limit and not run.expired():
-        chunk = min(chunk, limit - done, run.slice())
+    progress = Progress(run, r, budget, trial)
+    chunk = 10
+    while progress.going() and progress.done < limit and not run.expired():
+        chunk = min(chunk, limit - progress.done, run.slice())
         # the change of a sweep is a cheap upper estimate of the residual: look closer when it is small
         count, _ = sweeps(problem, r, alpha, chunk, 0.5 * run.tol * problem.q_norm)
-        done += count
-        residual = run.measure(r)
-        if residual < best:
-            best_r, best = r.copy(), residual
-        if not residual < math.inf:
-            break
-        history.append((done, best))
-        if done >= max(50, trial * budget) and best > run.tol:
-            # rate over the second half of the sweeps: residuals stall and fall in turns
-            then, value = next(entry for entry in reversed(history) if entry[0] <= done // 2)
-            rate = math.log(best / value) / (done - then)
-            if rate >= 0.0 or math.log(run.tol / best) / rate > budget:
-                break
+        progress.done += count
+        progress.look(r)
         chunk = min(2 * chunk, 100)
-    return best_r, best, done
+    return progress.best_r, progress.best, progress.done

@@ -15,6 +15,7 @@ import numpy as np
 
 from nonsmooth._core.direct import solve_direct
 from nonsmooth.contact.admm import admm
+from nonsmooth.contact.anderson import nsgs_anderson
 from nonsmooth.contact.auto import auto
 from nonsmooth.contact.enumeration import enumeration
 from nonsmooth.contact.first_order import apgd, pjor
@@ -97,6 +98,7 @@ class ContactResult:
 METHODS = {
     "auto": auto,
     "nsgs": nsgs,
+    "nsgs-anderson": nsgs_anderson,
     "newton": newton,
     "newton-fb": newton_fb,
     "interior-point": interior_point,
