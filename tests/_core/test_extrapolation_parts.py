@@ -3,13 +3,12 @@
 import numpy as np
 
 from nonsmooth._core import extrapolation as ex
-from nonsmooth._core import extrapolation_run as xr
 
 
 def test_structure_of_the_work_space():
     x = ex.make_tableau(3, 2, 4, 5, 6, [1, 3, 5, 7, 9, 11])
     assert x.row.shape == (6, 5) and x.substeps.tolist() == [1, 3, 5, 7, 9, 11]
-    s = xr.make_steps(3, 2, 2, 4, 5)
+    s = ex.make_steps(3, 2, 2, 4, 5)
     assert s.q.shape == (3, 3) and s.gap.shape == (4, 2) and s.phi.shape == (2, 5)
 
 
