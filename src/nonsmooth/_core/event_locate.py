@@ -33,8 +33,8 @@ from .event_records import (
     touch_tolerance,
 )
 from .jit import kernel
-from .rk import ERR_1, K_0, Q_0, Y_NEW
-from .roots import FOUND, JUMP, rate_along, root_on_dense, root_on_step, side
+from .rk import ERR_1, K_0, Q_0, Y_NEW, dense_eval
+from .roots import FOUND, JUMP, g_on_dense, rate_along, root_on_dense, root_on_step, side
 from .scan import BRACKET, NODES, NOTHING, SOURCE_DENSE, N, first_suspicion, hermite_value
 
 
@@ -49,11 +49,7 @@ def sample(method, g, t, y, h, rows, p, work, sw):
     buffer = sw.state[0]
     if sw.options[O_SOURCE] == SOURCE_DENSE:
         for j in range(1, N):
-            for k in range(y.size):
-                acc = 0.0
-                for r in range(rows - 1, -1, -1):
-                    acc = (acc + Q[r, k]) * (NODES[j] if r % 2 == 0 else 1.0 - NODES[j])
-                buffer[k] = y[k] + acc
+            dense_eval(y, Q, rows, NODES[j], buffer)
             g(t + NODES[j] * h, buffer, p, G[G_NODES + j])
             bad = finite_values(G[G_NODES + j])
             if bad >= 0:
@@ -155,13 +151,7 @@ def estimate(g, i, source, t, y, h, Q, rows, p, mode, ends, found, buffer, out):
     if source == SOURCE_DENSE:
         value_a = mode * 1e-300
         if a > 0.0:
-            for k in range(y.size):
-                acc = 0.0
-                for r in range(rows - 1, -1, -1):
-                    acc = (acc + Q[r, k]) * (a if r % 2 == 0 else 1.0 - a)
-                buffer[k] = y[k] + acc
-            g(t + a * h, buffer, p, out)
-            value_a = out[i]
+            value_a = g_on_dense(g, i, t, y, h, Q, rows, a, p, buffer, out)
         elif side(ends[0]) == mode:
             value_a = ends[0]
         if side(value_a) != mode:

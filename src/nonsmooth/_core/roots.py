@@ -194,6 +194,7 @@ def root_on_step(
     width_old = abs(b - a)
     slow = 0
     nudge = 1.0
+    untested = verified == 0
     x_last, value_last = np.nan, np.nan
     for _ in range(max_iter):
         result[3] += 1.0
@@ -238,9 +239,14 @@ def root_on_step(
             x_new = x - nudge * resolution * direction if behind else x + nudge * resolution * direction
             slow = 0
         if not min(a, b) < x_new < max(a, b) or slow >= 3:
+            slow = 0
+            if untested and not np.isfinite(last_b):
+                # Is there a zero at all? The end of the bracket tells at once.
+                untested = False
+                x = hi
+                continue
             # Regula falsi would stall on one side: halve.
             x_new = 0.5 * (a + b)
-            slow = 0
         if x_new == a or x_new == b:
             x_new = 0.5 * (a + b)
             if x_new == a or x_new == b:

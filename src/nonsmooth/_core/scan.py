@@ -25,8 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel, noinline
-from .rk import dense_eval
-from .roots import side
+from .roots import g_on_dense, side
 
 N = 8
 _j = np.arange(N + 1)
@@ -96,11 +95,13 @@ def hermite_value(g0, g1, r0, r1, theta):
 
 
 @kernel(references=False, forceinline=False)
-def value_at(g, i, t, y, h, Q, rows, theta, p, buffer, out):
-    """g_i on the dense output."""
-    dense_eval(y, Q, rows, theta, buffer)
-    g(t + theta * h, buffer, p, out)
-    return out[i]
+def coefficients(values, c):
+    """Chebyshev coefficients of the polynomial through the values at the nodes."""
+    for k in range(N + 1):
+        acc = 0.0
+        for j in range(N + 1):
+            acc += TRANSFORM[k, j] * values[j]
+        c[k] = acc
 
 
 @kernel(references=False, forceinline=False)
@@ -119,17 +120,13 @@ def refined_extremum(g, i, t, y, h, Q, rows, p, theta, left, right, mode, values
         b = min(right, theta + 0.5 * width)
         size = 0.0
         for j in range(N + 1):
-            values[j] = value_at(g, i, t, y, h, Q, rows, a + (b - a) * NODES[j], p, buffer, out)
+            values[j] = g_on_dense(g, i, t, y, h, Q, rows, a + (b - a) * NODES[j], p, buffer, out)
             size = max(size, abs(values[j]))
         best = 0
         for j in range(1, N + 1):
             if values[j] * mode < values[best] * mode:
                 best = j
-        for k in range(N + 1):
-            acc = 0.0
-            for j in range(N + 1):
-                acc += TRANSFORM[k, j] * values[j]
-            c[k] = acc
+        coefficients(values, c)
         derivative(c, N + 1, d)
         lo, hi = -1.0, 1.0
         d_lo = chebyshev(d, N, lo)
@@ -205,16 +202,11 @@ def first_suspicion(
                 elif theta == 0.0:
                     values[j] = ends[0]
                 else:
-                    dense_eval(y, Q, rows, theta, buffer)
-                    g(t + theta * h, buffer, p, out)
-                    values[j] = out[i]
+                    values[j] = g_on_dense(g, i, t, y, h, Q, rows, theta, p, buffer, out)
         whole = False
+        coefficients(values, c)
         size = 0.0
         for k in range(N + 1):
-            acc = 0.0
-            for j in range(N + 1):
-                acc += TRANSFORM[k, j] * values[j]
-            c[k] = acc
             size = max(size, abs(values[k]))
         noise = 16.0 * EPS * size
         # A kink has coefficients of order 1/k^2: the neglected ones then sum up to a multiple of the last
@@ -265,7 +257,7 @@ def first_suspicion(
                 theta = a + width * 0.5 * (x + 1.0)
                 value = chebyshev(c, N + 1, x)
                 if source == SOURCE_DENSE:
-                    value = value_at(g, i, t, y, h, Q, rows, theta, p, buffer, out)
+                    value = g_on_dense(g, i, t, y, h, Q, rows, theta, p, buffer, out)
                     if side(value) == last_side and abs(value) <= 1e-2 * size + 16.0 * tau:
                         theta = refined_extremum(
                             g,
@@ -286,7 +278,7 @@ def first_suspicion(
                             buffer,
                             out,
                         )
-                        value = value_at(g, i, t, y, h, Q, rows, theta, p, buffer, out)
+                        value = g_on_dense(g, i, t, y, h, Q, rows, theta, p, buffer, out)
                 if side(value) != last_side and abs(value) > touch:
                     found[0], found[1], found[2] = a, theta, value
                     return BRACKET

@@ -6,8 +6,9 @@ disks of radius r = 0.5 and mass 1 fall into a jar of half width R = 0.6 + 0.5 s
 0, gravity 9.81. They start at rest in height, in rows of marbles 1.15 apart and 1.2 above each other, each
 moved a little and with its own horizontal velocity (`marble_jar`: y0). Switching functions, as many as in the
 paper, N (N + 3)/2: distance of each pair minus 2 r, height above the floor minus r, and R - r - |x| for the
-walls. Contact: spring k = 1e14 and, damped, dash-pot c = 2e6 (a tenth of the critical one) along the normal
-while the switching function is negative; no friction. Energy (5.10) is constant without damping.
+walls. Contact: spring k = 1e14 and, damped, dash-pot c = 0.2 sqrt(k) (a tenth of the critical one) along the
+normal while the switching function is negative; no friction. Energy (5.10) is constant without damping. Damped
+marbles come to rest, which is stiff: there k = 1e10 is used with explicit methods.
 
 The stiffness is the one with which a smooth solver at tolerance 1e-3 has as much trouble with one contact as in
 Table 5.6 of the paper: 32 accepted and 29 rejected steps there, 29 and 32 here (a contact lasts 3e-7 s).
@@ -26,7 +27,7 @@ from .ode import OdeProblem
 def marble_jar(
     n: int = 10, damping: float = 0.0, t_end: float = 2.0, stiffness: float = 1e14, tol: float = 1e-10
 ) -> OdeProblem:
-    """`n` marbles (2 to 16), dash-pot `damping` (0 or, damped, 2e6)."""
+    """`n` marbles (2 to 16), dash-pot `damping` (0 or, damped, ``0.2 * sqrt(stiffness)``)."""
     if not 2 <= n <= 64:
         raise RangeError(f"`n` is {n}; 2 to 64 marbles are wanted.")
     radius, gravity = 0.5, 9.81
