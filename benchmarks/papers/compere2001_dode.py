@@ -138,7 +138,8 @@ def table_5_6():
             # Marbles at rest: softer, so that an explicit method gets through.
             result = solve(marble_jar(n, damping=2e4, stiffness=1e10, t_end=1.0), tol)
             print(
-                f"here damped N = {n:2d}, {tol:.0e}, k = 1e+10: status {result.status}, {len(result.events)} events, N_rhs {counts(result)[1]}"
+                f"here damped N = {n:2d}, {tol:.0e}, k = 1e+10: status {result.status}, {len(result.events)} events, "
+                f"N_rhs {counts(result)[1]}"
             )
 
 
