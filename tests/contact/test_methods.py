@@ -191,6 +191,16 @@ def test_too_large_for_enumeration_or_pyramids():
     assert not declared.success and "enumeration" in declared.message
 
 
+def test_limits_of_pivoting_and_enumeration():
+    problem = random_problem(4, 4, 2, 0.4)
+    for method in ("lemke", "enumeration"):
+        full = solve_contact(problem, method)
+        assert full.success and full.iterations > 2
+        for limit in (0, 1):
+            short = solve_contact(problem, method, max_iter=limit)
+            assert not short.success and short.iterations <= limit, short
+
+
 def test_dissection_is_a_permutation_with_small_factors():
     import scipy.sparse.linalg as spl
 

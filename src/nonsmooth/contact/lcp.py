@@ -434,7 +434,11 @@ def _by_lemke(problem, tol, max_iter, z0, omega):
         1.0 + 0.5 * np.cos(np.arange(1, n + 1)),
         1.0 + 0.9 * np.sin(np.arange(1, n + 1) ** 2),
     ):
-        status, used = lemke(problem.M, problem.q, d, limit, _PIVOT_TOL, z, w, ray)
+        # a limit given by the caller holds for all paths together
+        left = limit if max_iter is None else limit - pivots
+        if left <= 0 and pivots:
+            break
+        status, used = lemke(problem.M, problem.q, d, left, _PIVOT_TOL, z, w, ray)
         pivots += used
         if status == SOLVED:
             result = _result(problem, z, "lemke", pivots, tol)

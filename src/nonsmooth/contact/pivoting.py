@@ -18,6 +18,7 @@ def by_lcp(problem, r, run, method, max_iter, facets):
     pyramid = Pyramid(problem, facets)
     if problem.dim == 3:
         run.remarks.append(f"friction cones were replaced by pyramids with {facets} facets")
+    max_iter = run.max_iter if max_iter is None else max_iter
     if max_iter == 0:
         return r, run.measure(r), 0
     try:
