@@ -251,3 +251,70 @@ def test_stiff_integrators(method):
 def test_zero_length_span():
     result = solve_filippov(REPELLING, (1.0, 1.0), [2.0])
     assert result.t.tolist() == [1.0] and result.y.tolist() == [[2.0]] and result.success
+
+
+def random_smooth(t, x, p, out):
+    for i in range(3):
+        out[i] = p.b[i] * np.cos(p.w * t)
+        for k in range(3):
+            out[i] += p.A[i, k] * x[k]
+
+
+def relay_number(j):
+    """Relay j; loops instead of products of matrices, which take long to compile."""
+
+    def plus(t, x, p, out):
+        for i in range(3):
+            out[i] = p.a[j] * p.D[j, i]
+
+    def minus(t, x, p, out):
+        for i in range(3):
+            out[i] = -p.a[j] * p.D[j, i]
+
+    def below(t, x, p):
+        return -(p.C[j, 0] * x[0] + p.C[j, 1] * x[1] + p.C[j, 2] * x[2] + p.c[j] * np.sin(t))
+
+    def above(t, x, p):
+        return p.C[j, 0] * x[0] + p.C[j, 1] * x[1] + p.C[j, 2] * x[2] + p.c[j] * np.sin(t)
+
+    group = Group([plus, minus], [below, above])
+    group.mirror = True
+    return group
+
+
+def random_relays():
+    """Three relays in three states, everything a parameter."""
+    groups = [relay_number(j) for j in range(3)]
+    zero = np.zeros((3, 3))
+    params = {"A": zero, "b": zero[0], "w": 1.0, "a": zero[0], "D": zero, "C": zero, "c": zero[0]}
+    return FilippovSystem(random_smooth, groups, params)
+
+
+def draw(seed):
+    rng = np.random.default_rng(seed)
+    rng.integers(2, 5), rng.integers(1, 4)
+    D, C = rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
+    if rng.random() < 0.7:
+        C = D + 0.3 * rng.normal(size=(3, 3))
+    params = {
+        "A": 0.5 * rng.normal(size=(3, 3)) - 0.8 * np.eye(3), "b": 2.0 * rng.normal(size=3), "w": rng.uniform(0.5, 4),
+        "a": -rng.uniform(0.2, 2, 3), "D": D, "C": C, "c": rng.normal(size=3) * 0.5 * (rng.random() < 0.5),
+    }  # fmt: skip
+    return params, rng.normal(size=3)
+
+
+@pytest.mark.filterwarnings("ignore::nonsmooth.errors.NonsmoothWarning")
+def test_tolerances_and_locations_agree_on_random_relays():
+    # Seed 41: a weight that is negative only between two other events of one long step; seed 119: a surface that is met
+    # and left again inside one.
+    system = random_relays()
+    for seed in (41, 119, 1, 2, 3, 4):
+        params, x0 = draw(seed)
+        system.params.update(params)
+        reference = solve_filippov(system, (0, 8), x0, rtol=1e-11, atol=1e-11, location=1e-13)
+        for options in ({"method": "DOP853", "rtol": 1e-8}, {"method": "RK45", "rtol": 1e-7}):
+            result = solve_filippov(system, (0, 8), x0, atol=1e-8, **options)
+            assert len(result.t_switch) == len(reference.t_switch), (seed, options)
+            np.testing.assert_allclose(
+                result.y[:, -1], reference.y[:, -1], atol=3e-5, err_msg=f"{seed}, {options}"
+            )

@@ -176,7 +176,7 @@ def advance(method, work, control, run, out):
                 hit = k
         info[ROWS] = 0
         opt[MIDDLE] = 1.0
-        look = dipped == 1 or suspicious(run, h)
+        look = dipped == 1 or suspicious(method, work, run, h)
         if look or (hit < 0 and out.Q.shape[0] > 0):
             # Other points are looked at, with what belongs to the end of the step kept aside.
             keep_values(run, 0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .filippov_layout import (
+    A_INDICATORS,
     A_SWITCH,
     ACTIVE,
     ARMED,
@@ -18,12 +19,15 @@ from .filippov_layout import (
     G_END,
     G_MIDDLE,
     G_PREVIOUS,
+    G_ROOT,
     G_START,
     GRAZED,
     H_PREVIOUS,
     H_SCALE,
+    HEAD,
     LOOKED,
     MIDDLE,
+    N_H,
     OUT_T,
     POINT,
     R_,
@@ -32,14 +36,17 @@ from .filippov_layout import (
     SLOPE,
     SPARE,
     T_GRAZED,
+    WATCH,
     Z_EPS,
     H,
     T,
     Z,
 )
-from .jit import caller, float64, int64, kernel, types, void
-from .rk import H_NEXT, METHOD_T, Q_0, RHS, WORK_T, dense_eval
+from .filippov_sets import watch_all
+from .jit import caller, f8_1, float64, int64, kernel, types, void
+from .rk import H_NEXT, K_0, METHOD_T, Q_0, RHS, WORK_T, Y_NEW, dense_eval
 from .runs import as_dense, as_rhs
+from .sliding_functions import call_part
 
 call_rhs = caller(RHS)
 
@@ -85,14 +92,80 @@ def keep_values(run, back):
             p[lay[Z] + k] = p[lay[SPARE] + k]
 
 
-@kernel(types.boolean(RUN_T, float64), part=True)
-def suspicious(run, h):
-    """True if some positive component may have dipped below zero inside the step, judged by the parabola
-    through three step ends.
+@kernel(void(RUN_T, float64, f8_1, f8_1, float64, int64), internal=True)
+def ahead(run, t, x, slope, d, row):
+    """``h_k - min h`` over the active regions of the group, a time `d` along `slope` from (t, x), into row `row` of C."""
+    p, lay, starts, point = run.p, run.lay, run.starts, run.B[POINT]
+    out = run.C[row]
+    for i in range(x.size):
+        point[i] = x[i] + d * slope[i]
+    watch = p[lay[WATCH] : lay[WATCH] + lay[R_]]
+    call_part(int(p[lay[HEAD] + A_INDICATORS]), t + d, point, p, watch, out)
+    for j in range(starts.size - 1):
+        low = np.inf
+        for k in range(starts[j], starts[j + 1]):
+            p[lay[HEAD] + N_H] += watch[k]
+        for k in range(starts[j], starts[j + 1]):
+            if p[lay[ACTIVE] + k] > 0.0:
+                low = min(low, out[k])
+        for k in range(starts[j], starts[j + 1]):
+            out[k] -= low
+
+
+@kernel(types.boolean(float64, float64, float64, float64), internal=True)
+def dips(g0, g1, d0, d1):
+    """Whether the cubic with values g0, g1 and slopes d0, d1 at the ends of [0, 1] is far below both inside."""
+    if not (d0 < 0.0 and d1 > 0.0):
+        return False
+    low = min(g0, g1)
+    c2 = 3.0 * (g1 - g0) - 2.0 * d0 - d1
+    c3 = d0 + d1 - 2.0 * (g1 - g0)
+    for i in range(1, 16):
+        theta = i / 16.0
+        if g0 + theta * (d0 + theta * (c2 + theta * c3)) < 0.5 * low:
+            return True
+    return False
+
+
+@kernel(types.boolean(METHOD_T, WORK_T, RUN_T, float64), part=True)
+def turned(method, work, run, h):
+    """Whether a component marked in C[G_ROOT] falls at the start of the step and rises at its end so that the cubic dips.
+    Only their groups are watched.
+    """
+    C, p, lay, starts = run.C, run.p, run.lay, run.starts
+    t, d = run.opt[T], 1e-6 * h
+    for j in range(starts.size - 1):
+        on = False
+        for k in range(starts[j], starts[j + 1]):
+            on = on or C[G_ROOT, k] > 0.0
+        for k in range(starts[j], starts[j + 1]):
+            p[lay[WATCH] + k] = 1.0 if on and (p[lay[ACTIVE] + k] > 0.0 or C[G_ROOT, k] > 0.0) else 0.0
+    ahead(run, t + h, work.F[Y_NEW], work.F[K_0 + method.stages], d, G_MIDDLE)
+    rises = False
+    for k in range(lay[R_]):
+        if p[lay[WATCH] + k] > 0.0 and p[lay[ACTIVE] + k] == 0.0:
+            rises = rises or C[G_MIDDLE, k] > C[G_END, k]
+    if not rises:
+        return False
+    ahead(run, t, run.y, work.F[K_0], d, G_ROOT)
+    for k in range(lay[R_]):
+        if p[lay[WATCH] + k] > 0.0 and p[lay[ACTIVE] + k] == 0.0:
+            g0, g1 = C[G_START, k], C[G_END, k]
+            if dips(g0, g1, (C[G_ROOT, k] - g0) / d * h, (C[G_MIDDLE, k] - g1) / d * h):
+                return True
+    return False
+
+
+@kernel(types.boolean(METHOD_T, WORK_T, RUN_T, float64), part=True)
+def suspicious(method, work, run, h):
+    """True if some positive component may have dipped below zero inside the step: judged by the parabola through three
+    step ends, and by the cubic with the slopes at both ends if it comes near zero.
     """
     C, p, lay = run.C, run.p, run.lay
     ratio = run.opt[H_PREVIOUS] / h
+    near = False
     for k in range(lay[R_]):
+        C[G_ROOT, k] = 0.0
         g0 = C[G_START, k]
         g1 = C[G_END, k]
         if g1 < 0.0 or C[ARMED, k] == 0.0:
@@ -124,7 +197,14 @@ def suspicious(run, h):
             low = g0 - 0.25 * slope * slope / c2
             if low < 0.5 * min(g0, g1):
                 return True
-    return False
+        if p[lay[ACTIVE] + k] == 0.0 and min(g0, g1) < 2.0 * max(abs(g1 - g0), abs(g0 - gp) / ratio):
+            near = True
+            C[G_ROOT, k] = 1.0
+    if not near:
+        return False
+    turns = turned(method, work, run, h)
+    watch_all(run, 1.0)
+    return turns
 
 
 @kernel(void(WORK_T, RUN_T, float64, float64, int64), part=True)
