@@ -37,6 +37,9 @@ def test_solve_writes_a_solution(tmp_path):
         (["solve", str(Path(__file__))], 5),
         (["bench", "nowhere"], 5),
         (["bench", str(DATA), "--methods", "magic"], 2),
+        (["solve", str(DATA / "Rover1041.hdf5"), "--method", "lemke", "--facets", "12"], 4),
+        (["solve", str(DATA / "Rover1041.hdf5"), "--method", "nsgs", "--facets", "12"], 2),
+        (["solve", str(DATA / "FC2D_SliderCrankLagrangian00000.hdf5"), "--method", "lemke"], 0),
     ],
 )
 def test_exit_codes(arguments, code):
@@ -49,7 +52,7 @@ def test_bench_draws_a_profile(tmp_path):
     picture = tmp_path / "profile.png"
     done = run(app, ["bench", str(tmp_path), "--methods", "auto,nsgs", "--picture", str(picture)])
     assert done.exit_code == 0, done.output
-    assert "auto     solves 2 of 2" in done.output and picture.stat().st_size > 5000
+    assert "auto           solves 2 of 2" in done.output and picture.stat().st_size > 5000
 
 
 def test_profile_curves():
