@@ -306,14 +306,15 @@ def draw(seed):
 @pytest.mark.filterwarnings("ignore::nonsmooth.errors.NonsmoothWarning")
 def test_tolerances_and_locations_agree_on_random_relays():
     # Seed 41: a weight that is negative only between two other events of one long step; seed 119: a surface that is met
-    # and left again inside one.
+    # and left again inside one; seeds 1095 and 1362: events close together that are no accumulation.
     system = random_relays()
-    for seed in (41, 119, 1, 2, 3, 4):
+    for seed in (41, 119, 1095, 1362, 1, 2):
         params, x0 = draw(seed)
         system.params.update(params)
         reference = solve_filippov(system, (0, 8), x0, rtol=1e-11, atol=1e-11, location=1e-13)
         for options in ({"method": "DOP853", "rtol": 1e-8}, {"method": "RK45", "rtol": 1e-7}):
             result = solve_filippov(system, (0, 8), x0, atol=1e-8, **options)
+            assert not any(event.kind == "zeno" for event in result.events), (seed, options)
             assert len(result.t_switch) == len(reference.t_switch), (seed, options)
             np.testing.assert_allclose(
                 result.y[:, -1], reference.y[:, -1], atol=3e-5, err_msg=f"{seed}, {options}"

@@ -296,7 +296,7 @@ def accumulates(ring, count, remaining_limit):
         if T1 <= 0.0 or T1 > 0.9 * T2 or T2 > 0.9 * T3:
             continue
         rho = T1 / T2
-        if abs(rho - T2 / T3) > 0.02:
+        if abs(rho - T2 / T3) > min(0.02, 0.06 * rho):
             continue
         remaining = T1 * rho / (1.0 - rho)
         if remaining <= remaining_limit:
@@ -374,7 +374,13 @@ def drive(method, work, control, run, out, sets, flags, ring):
         exit_of_sliding = p[lay[ACTIVE] + info[COMPONENT]] > 0.0
         if flags[0] == 1 and not exit_of_sliding:
             return DEGENERATE
+        before = info[COUNT_EVENTS]
         call_commit(run.calls[A_COMMIT], method, work, control, run, out, sets[0])
+        if info[COUNT_EVENTS] == before:
+            # The set stayed the same: no switching point, and not one of those that may accumulate.
+            for i in range(ring.size - 1):
+                ring[i] = ring[i + 1]
+            info[N_RING] -= 1
         if info[COUNT_EVENTS] >= out.events.shape[0]:
             return FULL
 
