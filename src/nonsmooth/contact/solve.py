@@ -213,7 +213,7 @@ def _directly(problem, tol):
     scaled, unit, cone, solved = out[2 * rows :].tolist()
     r = out[:rows]
     if solved and cone <= CONE_TOL:
-        worst = max(scaled, unit) if unit <= tol else scaled
+        worst = unit if scaled < unit <= tol else scaled
         return ContactResult(
             r, out[rows : 2 * rows], worst, scaled, unit, cone, count, "auto: nsgs", True, "converged"
         )
