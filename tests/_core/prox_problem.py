@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from nonsmooth._core import laws as L
+from nonsmooth._core import codes as L
 from nonsmooth._core import options as O
 from nonsmooth._core import solve_laws as S
+from nonsmooth._core.laws import make_prox
 from nonsmooth._core.trivial import no_projection
 
 METHODS = {"exact": O.AUTO, "psor": O.PSOR, "pjor": O.PJOR}
@@ -17,7 +18,7 @@ class Prox:
     def __init__(self, G, c, laws, lower=None, upper=None, project=no_projection):
         self.n, self.laws, self.f_project = len(c), laws, project
         n_laws = len(laws)
-        self.prox = L.make_prox(S.functions(project), n_laws, self.n, np.zeros(O.N_OPTIONS))
+        self.prox = make_prox(S.functions(project), n_laws, self.n, np.zeros(O.N_OPTIONS))
         self.ints, self.reals, self.rows, self.G = (
             self.prox.ints,
             self.prox.reals,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from prox_problem import Prox
 
-from nonsmooth._core import laws as L
+from nonsmooth._core import codes as L
 from nonsmooth._core.jit import JIT_ENABLED, PROJECT, user_kernel
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from prox_problem import Prox, contact_matrix
 
-from nonsmooth._core import laws as L
+from nonsmooth._core import codes as L
 from nonsmooth._core.jit import JIT_ENABLED
 
 

@@ -22,8 +22,8 @@ from collections import namedtuple
 
 import numpy as np
 
+from nonsmooth._core.codes import S_NL, S_NQ, S_NR, S_NU, E
 from nonsmooth._core.jit import by_reference, caller, float64, int64, kernel, typeof
-from nonsmooth._core.laws import E
 from nonsmooth._core.moreau import (
     A_STEPS,
     ACCEPT,
@@ -32,10 +32,6 @@ from nonsmooth._core.moreau import (
     I_TAKEN,
     OK,
     Q_NEW,
-    S_NL,
-    S_NQ,
-    S_NR,
-    S_NU,
     STOP,
     U_NEW,
     State,

@@ -26,6 +26,25 @@ How a switching point is crossed depends on what ends:
 In both, a cubic through gap and gap rate at both ends of a step tells of contacts that closed and opened again inside it.
 """
 
+from nonsmooth._core.codes import (
+    DIM,
+    GAMMA_B,
+    HALF_LINE,
+    HI,
+    KIND,
+    LO,
+    PLACE,
+    ROW,
+    S_CONST_W,
+    S_HAS_ZETA,
+    S_NL,
+    S_NN,
+    S_NQ,
+    S_NR,
+    S_NU,
+    E,
+    P,
+)
 from nonsmooth._core.extrapolation import (
     ACCEPTED,
     ACTUAL,
@@ -75,20 +94,7 @@ from nonsmooth._core.extrapolation import (
     tableau_reference,
 )
 from nonsmooth._core.jit import f8_1, f8_2, float64, i8_1, i8_2, int64, kernel, void
-from nonsmooth._core.laws import (
-    DIM,
-    GAMMA_B,
-    HALF_LINE,
-    HI,
-    KIND,
-    LO,
-    PLACE,
-    ROW,
-    E,
-    P,
-    prox_reference,
-    radius,
-)
+from nonsmooth._core.laws import prox_reference, radius
 from nonsmooth._core.moreau import (
     A_DIR,
     A_GAP,
@@ -105,13 +111,6 @@ from nonsmooth._core.moreau import (
     C_TOTAL,
     OK,
     OUTPUT_TYPE,
-    S_CONST_W,
-    S_HAS_ZETA,
-    S_NL,
-    S_NN,
-    S_NQ,
-    S_NR,
-    S_NU,
     SCENE_TYPE,
     T_GAP,
     T_GAP_T,

@@ -26,6 +26,30 @@ from collections import namedtuple
 
 import numpy as np
 
+from nonsmooth._core.codes import (
+    COULOMB_1D,
+    COULOMB_2D,
+    DIM,
+    DISK,
+    FREE,
+    HALF_LINE,
+    HI,
+    INTERVAL,
+    KIND,
+    LAW,
+    LINK,
+    LO,
+    MODE,
+    MU,
+    N_INTS,
+    N_REALS,
+    N_ROWS,
+    RHO,
+    ROW,
+    XI,
+    C,
+    P,
+)
 from nonsmooth._core.jit import (
     PROJECT,
     by_reference,
@@ -40,23 +64,8 @@ from nonsmooth._core.jit import (
 )
 from nonsmooth._core.options import N_OPTIONS
 
-HALF_LINE = 0
-INTERVAL = 1
-DISK = 2
-COULOMB_1D = 3
-COULOMB_2D = 4
-USER_SET = 5
-FREE = 6  # bilateral constraint: no bound
-
 # An argument that misses its set by rounding lies on its edge: constraint mode. Redundant contacts at rest sit there.
 EDGE = 1e-12
-
-KIND, ROW, DIM, LINK, LAW, MODE, TRIED, PLACE, ACTS = range(9)
-N_INTS = 9
-MU, E, RHO = range(3)
-N_REALS = 3
-C, P, XI, LO, HI, B, BEST, GAMMA_B, FREE_GAMMA = range(9)
-N_ROWS = 9
 
 call_project = caller(PROJECT)
 

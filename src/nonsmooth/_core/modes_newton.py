@@ -15,9 +15,7 @@ fixed order (open before closed; stick, upper bound, lower bound; first law slow
 every law is taken: the documented choice where a problem has several solutions.
 """
 
-from nonsmooth._core.jit import caller, f8_2, float64, i8_2, int64, kernel, types, void
-from nonsmooth._core.laws import (
-    A_PROJECT,
+from nonsmooth._core.codes import (
     BEST,
     COULOMB_1D,
     COULOMB_2D,
@@ -39,10 +37,9 @@ from nonsmooth._core.laws import (
     B,
     C,
     P,
-    prox_at,
-    radius,
-    residual,
 )
+from nonsmooth._core.jit import caller, f8_2, float64, i8_2, int64, kernel, types, void
+from nonsmooth._core.laws import A_PROJECT, prox_at, radius, residual
 from nonsmooth._core.linalg import lu_solve
 
 MAX_ENUMERATED = 6

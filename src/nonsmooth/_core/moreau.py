@@ -26,6 +26,41 @@ from collections import namedtuple
 
 import numpy as np
 
+from nonsmooth._core.codes import (
+    ACTS,
+    DIM,
+    FREE_GAMMA,
+    GAMMA_B,
+    HALF_LINE,
+    HI,
+    INTERVAL,
+    KIND,
+    LAW,
+    LINK,
+    LO,
+    MODE,
+    MU,
+    N_SIZES,
+    PLACE,
+    ROW,
+    S_CONST_M,
+    S_CONST_W,
+    S_HAS_B,
+    S_HAS_BOUNDS,
+    S_HAS_ZETA,
+    S_NL,
+    S_NN,
+    S_NQ,
+    S_NR,
+    S_NU,
+    S_READY,
+    USER_SET,
+    XI,
+    C,
+    E,
+    Laws,
+    P,
+)
 from nonsmooth._core.jit import (
     MATRIX,
     VECTOR,
@@ -40,31 +75,7 @@ from nonsmooth._core.jit import (
     typeof,
     void,
 )
-from nonsmooth._core.laws import (
-    A_SOLVE,
-    ACTS,
-    DIM,
-    FREE_GAMMA,
-    GAMMA_B,
-    HALF_LINE,
-    HI,
-    INTERVAL,
-    KIND,
-    LAW,
-    LINK,
-    LO,
-    MODE,
-    MU,
-    PLACE,
-    PROX_TYPE,
-    ROW,
-    USER_SET,
-    XI,
-    C,
-    E,
-    P,
-    make_prox,
-)
+from nonsmooth._core.laws import A_SOLVE, PROX_TYPE, make_prox
 from nonsmooth._core.linalg import cholesky, solve_lower, solve_lower_transposed
 from nonsmooth._core.options import N_OPTIONS, O_IMPLICIT, O_STAY, O_TOL
 from nonsmooth._core.solve_laws import call_solver
@@ -73,10 +84,6 @@ MAX_SWEEPS = 30
 
 # status codes of a step
 OK, MASS_SINGULAR, NON_FINITE, UNCONVERGED, ZERO_DIRECTION, NON_FINITE_GAP = range(6)
-
-# positions in the int64 array of sizes and flags
-(S_NQ, S_NU, S_NN, S_NL, S_NR, S_HAS_B, S_CONST_M, S_CONST_W, S_HAS_ZETA, S_HAS_BOUNDS, S_READY) = range(11)
-N_SIZES = 11
 
 # positions in the float64 array of running totals
 (
@@ -97,9 +104,6 @@ N_INFO = 8
 Work = namedtuple("Work", "M L WT Y B G_all coords speeds g zeta bounds P_new P_sum modes_new")
 Q_M, Q_NEW = range(2)
 H, DU, U_FREE, U_NEW, U_EVAL = range(5)
-
-# The laws of the model: `ints` rows KIND, ROW, DIM, LINK; `reals` rows MU, E.
-Laws = namedtuple("Laws", "ints reals")
 
 # Output of a run: one row per stored instant; `q_B, u_B` the begin of the step that ends there;
 # `scalars` columns t, dt, residual, iterations.

@@ -1,7 +1,8 @@
 """Many steps of Moreau's midpoint rule with constant step size, compiled (the step itself is in `moreau`)."""
 
+from nonsmooth._core.codes import KIND, S_NL, S_NQ, S_NR, S_NU
 from nonsmooth._core.jit import f8_1, f8_2, i8_1, i8_2, int64, kernel
-from nonsmooth._core.laws import KIND, prox_reference
+from nonsmooth._core.laws import prox_reference
 from nonsmooth._core.moreau import (
     A_STEPS,
     A_STORE,
@@ -24,10 +25,6 @@ from nonsmooth._core.moreau import (
     OK,
     OUTPUT_TYPE,
     Q_NEW,
-    S_NL,
-    S_NQ,
-    S_NR,
-    S_NU,
     SCENE_TYPE,
     STATE_TYPE,
     STOP,

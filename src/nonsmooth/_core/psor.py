@@ -8,8 +8,9 @@ Studer, Leine, Glocker 2008, eqs (22) and (23):
 with r_i = omega / G_ii (see `laws.r_factors`). The radius of a Coulomb law uses the newest normal impulse.
 """
 
+from nonsmooth._core.codes import DIM, RHO, ROW, XI, C, P
 from nonsmooth._core.jit import caller, float64, int64, kernel, types
-from nonsmooth._core.laws import A_PROJECT, DIM, RHO, ROW, XI, C, P, project, prox_at, radius, residual
+from nonsmooth._core.laws import A_PROJECT, project, prox_at, radius, residual
 
 CHECK_EVERY = 16
 

@@ -5,8 +5,9 @@ where they are few; then projected Gauss-Seidel in rounds, each followed by Newt
 two relaxation methods are kept pure, as in the paper.
 """
 
+from nonsmooth._core.codes import P
 from nonsmooth._core.jit import PROJECT, addresses, caller, float64, int64, kernel
-from nonsmooth._core.laws import A_MODES, A_RELAX, A_SOLVE, PROX_TYPE, P, prox_at, prox_reference, r_factors
+from nonsmooth._core.laws import A_MODES, A_RELAX, A_SOLVE, PROX_TYPE, prox_at, prox_reference, r_factors
 from nonsmooth._core.modes_newton import BY_MODES, by_modes, call_modes
 from nonsmooth._core.options import AUTO, O_MAX_ITER, O_METHOD, O_NEWTON, O_OMEGA, O_STRATEGY, O_TOL, PJOR
 from nonsmooth._core.psor import RELAX, call_relax, relax

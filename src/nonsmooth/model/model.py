@@ -22,13 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonsmooth._core import laws as codes
-from nonsmooth._core.jit import (
-    JIT_ENABLED,
-    MATRIX,
-    VECTOR,
-)
-from nonsmooth._core.moreau import (
+from nonsmooth._core import codes
+from nonsmooth._core.codes import (
     N_SIZES,
     S_CONST_M,
     S_CONST_W,
@@ -40,6 +35,11 @@ from nonsmooth._core.moreau import (
     S_NQ,
     S_NR,
     S_NU,
+)
+from nonsmooth._core.jit import (
+    JIT_ENABLED,
+    MATRIX,
+    VECTOR,
 )
 from nonsmooth._core.trivial import no_matrix, no_projection, no_vector
 from nonsmooth.contact.laws import LawTable, LawTableBuilder
