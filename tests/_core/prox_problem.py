@@ -5,6 +5,7 @@ import numpy as np
 from nonsmooth._core import codes as L
 from nonsmooth._core import options as O
 from nonsmooth._core import solve_laws as S
+from nonsmooth._core.jit import Reference
 from nonsmooth._core.laws import make_prox
 from nonsmooth._core.trivial import no_projection
 
@@ -19,6 +20,7 @@ class Prox:
         self.n, self.laws, self.f_project = len(c), laws, project
         n_laws = len(laws)
         self.prox = make_prox(S.functions(project), n_laws, self.n, np.zeros(O.N_OPTIONS))
+        self.reference = Reference(self.prox)
         self.ints, self.reals, self.rows, self.G = (
             self.prox.ints,
             self.prox.reals,
@@ -50,7 +52,7 @@ class Prox:
         options = self.prox.options
         options[O.O_METHOD], options[O.O_TOL], options[O.O_MAX_ITER] = METHODS[method], tol, max_iter
         options[O.O_OMEGA], options[O.O_STRATEGY], options[O.O_NEWTON] = omega, STRATEGIES[strategy], newton
-        self.residual = S.solve(self.prox, dt, len(self.laws), self.n)
+        self.residual = S.solve(self.reference.address, dt, len(self.laws), self.n)
         self.iterations = self.prox.counts[0]
         self.modes, self.xi = self.ints[L.MODE].copy(), self.rows[L.XI].copy()
         return self.rows[L.P].copy()

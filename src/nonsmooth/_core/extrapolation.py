@@ -91,8 +91,8 @@ def make_steps(n_q, n_u, n_N, n_rows, n_laws):
 
 TABLEAU_TYPE = typeof(make_tableau(1, 1, 1, 1, 1, [1]))
 STEPS_TYPE = typeof(make_steps(1, 1, 1, 1, 1))
-tableau_reference, tableau_at = by_reference(TABLEAU_TYPE)
-steps_reference, steps_at = by_reference(STEPS_TYPE)
+_, tableau_at = by_reference(TABLEAU_TYPE)
+_, steps_at = by_reference(STEPS_TYPE)
 
 MAIN = int64(int64, int64, int64, int64, int64, int64, float64, float64, int64, int64, int64)
 call_main = caller(MAIN)

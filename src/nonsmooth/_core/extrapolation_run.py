@@ -83,18 +83,17 @@ from nonsmooth._core.extrapolation import (
     RESOLVED,
     SMOOTH,
     STEPS_TYPE,
-    TABLEAU_TYPE,
     X_ALARMS,
     X_FIXED,
     X_LAW,
     X_LOCATE,
     X_REJECTED,
     call_main,
-    steps_reference,
-    tableau_reference,
+    steps_at,
+    tableau_at,
 )
 from nonsmooth._core.jit import f8_1, f8_2, float64, i8_1, i8_2, int64, kernel, void
-from nonsmooth._core.laws import prox_reference, radius
+from nonsmooth._core.laws import radius
 from nonsmooth._core.moreau import (
     A_DIR,
     A_GAP,
@@ -110,13 +109,13 @@ from nonsmooth._core.moreau import (
     C_TAIL,
     C_TOTAL,
     OK,
-    OUTPUT_TYPE,
     SCENE_TYPE,
     T_GAP,
     T_GAP_T,
     call_matrix,
     call_vector,
-    scene_reference,
+    output_at,
+    scene_at,
     structure,
 )
 from nonsmooth._core.options import O_IMPLICIT
@@ -220,17 +219,19 @@ def secant_root(s, xf, l):
 
 
 @kernel(
-    int64(SCENE_TYPE, TABLEAU_TYPE, STEPS_TYPE, i8_1, OUTPUT_TYPE, i8_2, f8_2, f8_1, int64),
+    int64(int64, int64, int64, int64, int64, i8_1, i8_2, f8_2, f8_1, int64),
     references=False,
+    lean=True,
 )
-def run_extrapolated(scene, x, s, counters, out, events, event_times, t_eval, budget):
+def run_extrapolated(
+    at_scene, problem, tableau, steps, at_output, counters, events, event_times, t_eval, budget
+):
     """Up to `budget` main steps towards the end of the segment; returns the status of the base scheme (0 if all is well)."""
+    scene, x, s, out = scene_at(at_scene), tableau_at(tableau), steps_at(steps), output_at(at_output)
     f, laws, size, options, p, w, prox, totals = (
         scene.f, scene.laws, scene.size, scene.options, scene.p, scene.w, scene.prox, scene.totals
     )  # fmt: skip
     xi, xf = x.xi, x.xf
-    at_scene, tableau, steps = scene_reference(scene), tableau_reference(x), steps_reference(s)
-    problem = prox_reference(prox)
     n_q, n_u, n_N, n_rows, n_laws = size[S_NQ], size[S_NU], size[S_NN], size[S_NR], size[S_NL]
     dt_min, dt_max, t_end = xf[F_DT_MIN], xf[F_DT_MAX], xf[F_T_END]
     locate = xi[X_LOCATE] != 0

@@ -28,6 +28,7 @@ __all__ = [
     "MATRIX",
     "PROJECT",
     "VECTOR",
+    "Reference",
     "address_of",
     "addresses",
     "b1_1",
@@ -296,6 +297,28 @@ def by_reference(record_type):
         return record_type(types.int64), codegen
 
     return reference, at
+
+
+class Reference:
+    """A record of arrays as a kernel takes it: `address` is what the compiled function `at` of its type expects.
+
+    Taken in Python, because a kernel that is handed the record itself spends seconds of compilation on unpacking it. Keeps
+    the arrays alive; they must not be replaced by others.
+    """
+
+    def __init__(self, record):
+        self.record = record
+        self._words = np.array(list(self._layout(record)), dtype=np.int64) if JIT_ENABLED else None
+        self.address = self._words.ctypes.data if JIT_ENABLED else record
+
+    @classmethod
+    def _layout(cls, value):
+        """The words of Numba's array structure: owner, parent, size, item size, data, shape, strides."""
+        if isinstance(value, tuple):
+            for member in value:
+                yield from cls._layout(member)
+        else:
+            yield from (0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides)
 
 
 def _noinline_in_python():

@@ -85,7 +85,7 @@ def make_prox(f, n_laws, n_rows, options):
 
 
 PROX_TYPE = typeof(make_prox(np.zeros(4, dtype=np.int64), 1, 1, np.zeros(N_OPTIONS)))
-prox_reference, prox_at = by_reference(PROX_TYPE)
+_, prox_at = by_reference(PROX_TYPE)
 
 
 @kernel(float64(i8_2, f8_2, f8_2, int64), internal=True)

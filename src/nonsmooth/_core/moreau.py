@@ -151,9 +151,9 @@ SCENE_TYPE = typeof(_example())
 LAWS_TYPE = typeof(_example().laws)
 OUTPUT_TYPE = typeof(make_output(1, 1, 1, 1, 1, True))
 STATE_TYPE = typeof(State(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64)))
-scene_reference, scene_at = by_reference(SCENE_TYPE)
+_, scene_at = by_reference(SCENE_TYPE)
 state_reference, state_at = by_reference(STATE_TYPE)
-output_reference, output_at = by_reference(OUTPUT_TYPE)
+_, output_at = by_reference(OUTPUT_TYPE)
 call_vector, call_matrix = caller(VECTOR), caller(MATRIX)
 
 

@@ -2,7 +2,6 @@
 
 from nonsmooth._core.codes import KIND, S_NL, S_NQ, S_NR, S_NU
 from nonsmooth._core.jit import f8_1, f8_2, i8_1, i8_2, int64, kernel
-from nonsmooth._core.laws import prox_reference
 from nonsmooth._core.moreau import (
     A_STEPS,
     A_STORE,
@@ -23,35 +22,32 @@ from nonsmooth._core.moreau import (
     I_AHEAD,
     I_CHANGED,
     OK,
-    OUTPUT_TYPE,
     Q_NEW,
-    SCENE_TYPE,
-    STATE_TYPE,
     STOP,
     U_NEW,
     call_steps,
     call_store,
-    output_reference,
-    scene_reference,
-    state_reference,
+    output_at,
+    scene_at,
+    state_at,
     structure,
 )
 
 
 @kernel(
-    int64(SCENE_TYPE, STATE_TYPE, f8_1, i8_1, OUTPUT_TYPE, i8_2, f8_2, f8_1, int64),
+    int64(int64, int64, int64, int64, f8_1, i8_1, i8_2, f8_2, f8_1, int64),
     references=False,
+    lean=True,
 )
-def run_moreau(scene, state, clock, counters, out, events, event_times, t_eval, budget):
+def run_moreau(at_scene, problem, at_state, at_output, clock, counters, events, event_times, t_eval, budget):
     """Take up to `budget` steps of the segment described by `clock` and `counters`; returns the status of the last one.
 
     ``clock`` = (begin of the segment, step size, size of the last step, end of the segment). Stops early when an output
     or event buffer is full. All progress is in the arrays, so a raised exception loses nothing.
     """
     t_0, dt_main, dt_last, t_end = clock[0], clock[1], clock[2], clock[3]
+    scene, state, out = scene_at(at_scene), state_at(at_state), output_at(at_output)
     f, laws, size, w, info = scene.f, scene.laws, scene.size, scene.w, scene.info
-    at_scene, at_state, at_output = scene_reference(scene), state_reference(state), output_reference(out)
-    problem = prox_reference(scene.prox)
     n_laws = size[S_NL]
     n_eval = t_eval.size
     capacity = out.q.shape[0]

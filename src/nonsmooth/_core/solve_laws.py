@@ -7,7 +7,7 @@ two relaxation methods are kept pure, as in the paper.
 
 from nonsmooth._core.codes import P
 from nonsmooth._core.jit import PROJECT, addresses, caller, float64, int64, kernel
-from nonsmooth._core.laws import A_MODES, A_RELAX, A_SOLVE, PROX_TYPE, prox_at, prox_reference, r_factors
+from nonsmooth._core.laws import A_MODES, A_RELAX, A_SOLVE, prox_at, r_factors
 from nonsmooth._core.modes_newton import BY_MODES, by_modes, call_modes
 from nonsmooth._core.options import AUTO, O_MAX_ITER, O_METHOD, O_NEWTON, O_OMEGA, O_STRATEGY, O_TOL, PJOR
 from nonsmooth._core.psor import RELAX, call_relax, relax
@@ -68,7 +68,7 @@ def functions(project):
     return addresses((project, by_modes, relax, solve_laws), (PROJECT, BY_MODES, RELAX, SOLVE))
 
 
-@kernel(float64(PROX_TYPE, float64, int64, int64))
-def solve(prox, dt, n_laws, n):
-    """`solve_laws` for a record of arrays."""
-    return call_solver(prox.f[A_SOLVE], prox_reference(prox), dt, n_laws, n)
+@kernel(SOLVE, references=False)
+def solve(problem, dt, n_laws, n):
+    """`solve_laws` for callers in Python; `problem` is the address of a `Reference`."""
+    return call_solver(prox_at(problem).f[A_SOLVE], problem, dt, n_laws, n)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core import moreau as core
+from nonsmooth._core.jit import Reference
 from nonsmooth._core.options import O_IMPLICIT, O_STAY
 from nonsmooth.contact.solvers import Exact, _Solver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
@@ -242,6 +243,8 @@ class ExtrapolatedRun(CompiledRun):
         self.s = ex.make_steps(model.n_q, model.n_u, laws.n_N, laws.n_rows, laws.n_laws)
         self.s.q[:], self.s.u[:] = q, u
         self.s.scalars[:, ex.K_T_E] = t
+        self._references += [Reference(self.x), Reference(self.s)]
+        self.at_tableau, self.at_steps = (r.address for r in self._references[-2:])
 
     def begin_segment(self, t_begin: float, t_end: float) -> None:
         ex = self.ex
@@ -268,7 +271,8 @@ class ExtrapolatedRun(CompiledRun):
 
     def advance(self, budget: int) -> int:
         status = self.xr.run_extrapolated(
-            self.scene, self.x, self.s, self.counters, self.out, self.events, self.event_times, self.plan.t_eval, budget,
+            self.at_scene, self.at_prox, self.at_tableau, self.at_steps, self.at_output, self.counters, self.events,
+            self.event_times, self.plan.t_eval, budget,
         )  # fmt: skip
         self.rejected = int(self.xi[self.ex.X_REJECTED])
         return status

@@ -99,8 +99,8 @@ class MoreauRun(CompiledRun):
         """At most `budget` steps; returns the status of the last one."""
         try:
             return run_moreau(
-                self.scene, self.state, self.clock, self.counters, self.out, self.events, self.event_times, self.plan.t_eval,
-                budget,
+                self.at_scene, self.at_prox, self.at_state, self.at_output, self.clock, self.counters, self.events,
+                self.event_times, self.plan.t_eval, budget,
             )  # fmt: skip
         finally:  # steps taken, but not yet counted when an exception came
             ahead = int(self.info[core.I_AHEAD])

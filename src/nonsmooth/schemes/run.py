@@ -9,6 +9,7 @@ import numpy as np
 
 from nonsmooth._core import moreau as core
 from nonsmooth._core import solve_laws
+from nonsmooth._core.jit import Reference
 from nonsmooth._core.laws import make_prox
 from nonsmooth.schemes.base import Plan
 
@@ -54,6 +55,9 @@ class CompiledRun:
         self.out = core.make_output(
             plan.capacity, model.n_q, model.n_u, laws.n_rows, laws.n_laws, plan.keep_begin
         )
+        # what the compiled loops take: addresses of these records
+        self._references = [Reference(record) for record in (self.scene, self.prox, self.state, self.out)]
+        self.at_scene, self.at_prox, self.at_state, self.at_output = (r.address for r in self._references)
         n_events = 4096 + 2 * laws.n_laws
         self.events = np.zeros((n_events, 4), dtype=np.int64)
         self.event_times = np.full((n_events, 3), np.nan)  # begin, end, best estimate if there is one
