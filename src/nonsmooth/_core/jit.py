@@ -28,6 +28,7 @@ __all__ = [
     "MATRIX",
     "PROJECT",
     "VECTOR",
+    "Arena",
     "Reference",
     "address_of",
     "addresses",
@@ -297,6 +298,27 @@ def by_reference(record_type):
         return record_type(types.int64), codegen
 
     return reference, at
+
+
+class Arena:
+    """Small arrays next to each other in one block of memory, so that a time step does not depend on where they happen to lie.
+
+    Arrays whose addresses agree in their last twelve bits get in each other's way in the processor.
+    """
+
+    def __init__(self, size=1 << 12):
+        self._block = np.zeros(size + 64, dtype=np.uint8)
+        self._next = -self._block.ctypes.data % 64
+
+    def zeros(self, shape, dtype=np.float64):
+        """As ``np.zeros``; a block of its own for what does not fit any more."""
+        count = int(np.prod(shape))
+        end = self._next + 8 * count
+        if end > self._block.size:
+            return np.zeros(shape, dtype)
+        array = self._block[self._next : end].view(dtype).reshape(shape)
+        self._next = end
+        return array
 
 
 class Reference:

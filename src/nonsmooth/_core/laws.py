@@ -75,12 +75,12 @@ Prox = namedtuple("Prox", "f ints reals rows G A xy options counts")
 A_PROJECT, A_MODES, A_RELAX, A_SOLVE = range(4)
 
 
-def make_prox(f, n_laws, n_rows, options):
+def make_prox(f, n_laws, n_rows, options, zeros=np.zeros):
     """Arrays of a problem with up to so many laws and rows; `f` the four functions (see `solve_laws.functions`)."""
     r, l = max(n_rows, 1), max(n_laws, 1)
     return Prox(
-        f=f, ints=np.zeros((N_INTS, l), dtype=np.int64), reals=np.zeros((N_REALS, l)), rows=np.zeros((N_ROWS, r)),
-        G=np.zeros((r, r)), A=np.zeros((r + 1, r)), xy=np.zeros((2, 4)), options=options, counts=np.zeros(1),
+        f=f, ints=zeros((N_INTS, l), dtype=np.int64), reals=zeros((N_REALS, l)), rows=zeros((N_ROWS, r)),
+        G=zeros((r, r)), A=zeros((r + 1, r)), xy=zeros((2, 4)), options=options, counts=zeros(1),
     )  # fmt: skip
 
 

@@ -111,14 +111,14 @@ Output = namedtuple("Output", "scalars q u P modes q_B u_B")
 State = namedtuple("State", "q u P modes")
 
 
-def make_work(n_q, n_u, n_N, n_laws, n_rows):
+def make_work(n_q, n_u, n_N, n_laws, n_rows, zeros=np.zeros):
     """Work space of a model with these sizes."""
     r, l = max(n_rows, 1), max(n_laws, 1)
     return Work(
-        M=np.zeros((n_u, n_u)), L=np.zeros((n_u, n_u)), WT=np.zeros((r, n_u)), Y=np.zeros((r, n_u)),
-        B=np.zeros((n_q, n_u)), G_all=np.zeros((r, r)), coords=np.zeros((2, n_q)), speeds=np.zeros((5, n_u)),
-        g=np.zeros(max(n_N, 1)), zeta=np.zeros(r), bounds=np.zeros(2 * r), P_new=np.zeros(r),
-        P_sum=np.zeros(r), modes_new=np.zeros(l, dtype=np.int64),
+        M=zeros((n_u, n_u)), L=zeros((n_u, n_u)), WT=zeros((r, n_u)), Y=zeros((r, n_u)),
+        B=zeros((n_q, n_u)), G_all=zeros((r, r)), coords=zeros((2, n_q)), speeds=zeros((5, n_u)),
+        g=zeros(max(n_N, 1)), zeta=zeros(r), bounds=zeros(2 * r), P_new=zeros(r),
+        P_sum=zeros(r), modes_new=zeros(l, dtype=np.int64),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from nonsmooth._core import moreau as core
 from nonsmooth._core import solve_laws
-from nonsmooth._core.jit import Reference
+from nonsmooth._core.jit import Arena, Reference
 from nonsmooth._core.laws import make_prox
 from nonsmooth.schemes.base import Plan
 
@@ -34,20 +34,22 @@ class CompiledRun:
         laws = model.laws
         self.model, self.plan = model, plan
         self.options = options
-        self.work = core.make_work(model.n_q, model.n_u, laws.n_N, laws.n_laws, laws.n_rows)
+        zeros = Arena().zeros
+        self.work = core.make_work(model.n_q, model.n_u, laws.n_N, laws.n_laws, laws.n_rows, zeros)
         *functions, project = model.core
-        self.prox = make_prox(solve_laws.functions(project), laws.n_laws, laws.n_rows, options)
-        self.info = np.zeros(core.N_INFO)
-        self._totals = np.zeros(core.N_TOTALS)
+        self.prox = make_prox(solve_laws.functions(project), laws.n_laws, laws.n_rows, options, zeros)
+        self.info = zeros(core.N_INFO)
+        self._totals = zeros(core.N_TOTALS)
         self._totals[core.T_GAP] = math.inf
         self.scene = core.Scene(
             core.functions(functions, self.parts), laws.core(), model.sizes(), options, model.parameters.flat, self.work, self.prox,
             self.info, self._totals,
         )  # fmt: skip
         self.state = core.State(
-            q.copy(), u.copy(), np.zeros(max(laws.n_rows, 1)), np.zeros(max(laws.n_laws, 1), dtype=np.int64)
+            zeros(q.size), zeros(u.size), zeros(max(laws.n_rows, 1)), zeros(max(laws.n_laws, 1), np.int64)
         )
-        self.counters = np.zeros(core.N_COUNTERS, dtype=np.int64)
+        self.state.q[:], self.state.u[:] = q, u
+        self.counters = zeros(core.N_COUNTERS, np.int64)
         self.counters[core.C_EVERY] = self.counters[core.C_NEXT] = plan.every
         self.counters[core.C_FIRST] = 1
         self.counters[core.C_ACCEPT] = plan.accept
