@@ -22,6 +22,8 @@ _PUBLIC = {
     "ConvexSet": "model.elements",
     "Joint": "model.elements",
     "NonholonomicConstraint": "model.elements",
+    "quaternion_rates": "model.rotations",
+    "inertia_matrix": "model.rotations",
     "Moreau": "schemes.moreau",
     "ExtrapolatedMoreau": "schemes.extrapolation",
     "Exact": "contact.solvers",
@@ -105,6 +107,8 @@ if TYPE_CHECKING:
     from nonsmooth.model.elements import Joint as Joint
     from nonsmooth.model.elements import NonholonomicConstraint as NonholonomicConstraint
     from nonsmooth.model.elements import SetValuedElement as SetValuedElement
+    from nonsmooth.model.rotations import inertia_matrix as inertia_matrix
+    from nonsmooth.model.rotations import quaternion_rates as quaternion_rates
     from nonsmooth.model.system import MechanicalSystem as MechanicalSystem
     from nonsmooth.results.audit import Audit as Audit
     from nonsmooth.results.events import Event as Event

@@ -134,5 +134,9 @@ class RateWarning(NonsmoothWarning):
     """The rate given for a switching function is not the one found along the solution; the found one was used."""
 
 
+class NormalisationWarning(NonsmoothWarning):
+    """A quaternion of the start state was not of unit length."""
+
+
 class PenetrationWarning(NonsmoothWarning):
     """The start state overlaps slightly; it is accepted and not pushed out."""

@@ -20,6 +20,7 @@ from nonsmooth.errors import (
     StepLimitError,
     ZenoWarning,
 )
+from nonsmooth.model.rotations import unit_quaternions
 from nonsmooth.model.start import as_state, check_functions, check_mass, check_normals, consistent_start
 from nonsmooth.results.audit import audit_moreau
 from nonsmooth.results.result import Result
@@ -118,6 +119,7 @@ def simulate(
     if not hasattr(system, "bind"):
         raise InputError(f"`system` is {system!r}: a MechanicalSystem is wanted.")
     q, u = as_state(q0, "q0"), as_state(u0, "u0")
+    q = unit_quaternions(q, system.quaternions)
     _choice("on_failure", on_failure, ("raise", "halve", "accept", "dump"))
     _choice("on_energy_gain", on_energy_gain, ("warn", "raise", "ignore"))
     if system.kinematics is None and q.shape != u.shape:

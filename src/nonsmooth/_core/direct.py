@@ -6,14 +6,12 @@ a call costs when the problem has three contacts.
 
 import math
 
-import numpy as np
-
-from nonsmooth._core.jit import kernel
+from nonsmooth._core.jit import f8_1, float64, i8_1, int64, kernel
 from nonsmooth._core.nsgs import multiply, sweep1, sweep2, sweep3
 from nonsmooth._core.verdict import rounding, verdict
 
 
-@kernel
+@kernel(int64(f8_1, i8_1, int64, int64, float64, int64, float64, f8_1), references=False, lean=True)
 def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
     """Sweeps until both residuals are below `tol`; returns the number of sweeps.
 
@@ -26,8 +24,8 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
         Blocks of W, q, mu, rho, bilateral flags as 0 or 1, ``|q|``, one after the other.
     places : ndarray of int64
         Row pointers, columns and places of the diagonal blocks.
-    out : ndarray, shape (2*dim*n + 4,)
-        Receives r, u, the residuals ``scaled, unit, cone``, and 1 if both residuals are small enough, else 0.
+    out : ndarray, shape (2*dim*n + 4 + n,)
+        Receives r, u, the residuals ``scaled, unit, cone``, and 1 if both residuals are small enough, else 0; work space.
     """
     rows = dim * n
     count = places.size - 2 * n - 1
@@ -44,7 +42,9 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
     size = numbers[end + 3 * n]
     r = out[:rows]
     u = out[rows : 2 * rows]
-    alpha = np.zeros(n)
+    alpha = out[2 * rows + 4 :]
+    for k in range(n):
+        alpha[k] = 0.0
     out[2 * rows + 3] = 0.0
     for k in range(rows):
         r[k] = 0.0

@@ -206,11 +206,11 @@ def _directly(problem, tol):
     if not packed:
         return None
     numbers, places, n, rows = packed
-    out = np.empty(2 * rows + 4)
+    out = np.empty(2 * rows + 4 + n)
     # large mu amplifies rounding: keep a distance that a recomputation cannot bridge
     tol = 0.9 * tol
     count = solve_direct(numbers, places, problem.dim, n, tol, DIRECT_SWEEPS, DIRECT_PATIENCE, out)
-    scaled, unit, cone, solved = out[2 * rows :].tolist()
+    scaled, unit, cone, solved = out[2 * rows : 2 * rows + 4].tolist()
     r = out[:rows]
     if solved and cone <= CONE_TOL:
         worst = unit if scaled < unit <= tol else scaled

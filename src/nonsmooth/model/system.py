@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,8 @@ class MechanicalSystem:
         Only for energy bookkeeping.
     force_tangents : pair of callables ``(t, q, u[, p]) -> (n, n_q)`` and ``-> (n, n)``
         dh/dq and dh/du for implicit schemes; found automatically if left out.
+    quaternions : sequence of int
+        Where unit quaternions (w, x, y, z) begin in q; those of a start state are checked and normalised.
     name : str
     """
 
@@ -74,6 +76,7 @@ class MechanicalSystem:
         kinematics: Callable | None = None,
         potential: Callable | None = None,
         force_tangents: tuple[Callable, Callable] | None = None,
+        quaternions: Sequence[int] = (),
         name: str | None = None,
     ):
         if not callable(mass):
@@ -93,6 +96,7 @@ class MechanicalSystem:
         self.kinematics = kinematics
         self.potential = potential
         self.force_tangents = force_tangents
+        self.quaternions = tuple(int(place) for place in quaternions)
         self.name = name
         # bound models by size of the state; shared by all systems made with `with_params`, as is the guard
         self._family: dict[tuple[int, int], Model] = {}
