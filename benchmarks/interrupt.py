@@ -13,7 +13,8 @@ import time
 
 TRIALS = 40
 CHILD = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where this runs in the background
 import numpy as np
 import nonsmooth as ns
 from nonsmooth import problems

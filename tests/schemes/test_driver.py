@@ -268,9 +268,12 @@ def test_calling_back_into_the_running_simulation():
 # -- interruption, streaming, memory -----------------------------------------------------------------------------------
 
 CHILD = """
+import signal
 import sys
 import numpy as np
 from nonsmooth import problems, simulate
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores Ctrl-C, and so do its children
 
 ball = problems.falling_ball()
 simulate(ball.system, (0.0, 0.1), ball.q0, ball.u0, dt=1e-3)

@@ -134,13 +134,18 @@ def _lean(decorate):
     def decorate_lean(function):
         with global_compiler_lock:
             settings = numba.core.config
-            before = settings.LOOP_VECTORIZE, settings.SLP_VECTORIZE, arrayobj.fix_integer_index
+            before = settings.LOOP_VECTORIZE, settings.SLP_VECTORIZE
+            # not part of Numba's interface: a release without it compiles kernels that are somewhat slower
+            index = getattr(arrayobj, "fix_integer_index", None)
             settings.LOOP_VECTORIZE = settings.SLP_VECTORIZE = 0
-            arrayobj.fix_integer_index = _plain_index
+            if index is not None:
+                arrayobj.fix_integer_index = _plain_index
             try:
                 return decorate(function)
             finally:
-                settings.LOOP_VECTORIZE, settings.SLP_VECTORIZE, arrayobj.fix_integer_index = before
+                settings.LOOP_VECTORIZE, settings.SLP_VECTORIZE = before
+                if index is not None:
+                    arrayobj.fix_integer_index = index
 
     return decorate_lean
 
