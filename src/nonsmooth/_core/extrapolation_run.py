@@ -30,9 +30,7 @@ from nonsmooth._core.codes import (
     DIM,
     GAMMA_B,
     HALF_LINE,
-    HI,
     KIND,
-    LO,
     PLACE,
     ROW,
     S_CONST_W,
@@ -43,7 +41,6 @@ from nonsmooth._core.codes import (
     S_NR,
     S_NU,
     E,
-    P,
 )
 from nonsmooth._core.extrapolation import (
     ACCEPTED,
@@ -58,6 +55,7 @@ from nonsmooth._core.extrapolation import (
     F_GAP_TOL,
     F_RIGHT,
     F_SHIFT,
+    F_STAY,
     F_T_END,
     F_T_NOINC,
     F_T_OLD,
@@ -88,15 +86,16 @@ from nonsmooth._core.extrapolation import (
     X_LAW,
     X_LOCATE,
     X_REJECTED,
+    call_hold,
     call_main,
     steps_at,
     tableau_at,
 )
-from nonsmooth._core.jit import f8_1, f8_2, float64, i8_1, i8_2, int64, kernel, void
-from nonsmooth._core.laws import radius
+from nonsmooth._core.jit import f8_1, f8_2, i8_1, i8_2, int64, kernel, void
 from nonsmooth._core.moreau import (
     A_DIR,
     A_GAP,
+    A_HOLD,
     A_MAIN,
     A_ZETA,
     C_EVAL,
@@ -109,7 +108,6 @@ from nonsmooth._core.moreau import (
     C_TAIL,
     C_TOTAL,
     OK,
-    SCENE_TYPE,
     T_GAP,
     T_GAP_T,
     call_matrix,
@@ -118,9 +116,8 @@ from nonsmooth._core.moreau import (
     scene_at,
     structure,
 )
-from nonsmooth._core.options import O_IMPLICIT
-
-INFINITY = 1e300
+from nonsmooth._core.options import O_ENDURING, O_IMPLICIT
+from nonsmooth._core.switching_points import INFINITY, gap_root, law_functions, secant_root
 
 
 @kernel(void(STEPS_TYPE, int64, int64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -139,83 +136,6 @@ def copy_step(s, source, target):
     for k in range(s.gap.shape[1]):
         s.gap[target, k] = s.gap[source, k]
         s.rate[target, k] = s.rate[source, k]
-
-
-@kernel(
-    void(SCENE_TYPE, float64, f8_1),
-    references=False,
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
-)
-def law_functions(scene, h, phi):
-    """Functions that vanish where a mode ends, read off a probe of length `h` (see the module's text)."""
-    laws, size, w, prox = scene.laws, scene.size, scene.w, scene.prox
-    for l in range(size[S_NL]):
-        a = prox.ints[PLACE, l]
-        mode = w.modes_new[l]
-        value = INFINITY
-        if laws.ints[KIND, l] == HALF_LINE:
-            value = prox.rows[P, prox.ints[ROW, a]] / h if a >= 0 and mode == 1 else w.g[l]
-        elif a >= 0 and mode != 0:
-            i0 = prox.ints[ROW, a]
-            s = 0.0
-            if mode == 1:
-                for d in range(prox.ints[DIM, a]):
-                    s += prox.rows[P, i0 + d] ** 2
-                r = radius(prox.ints, prox.reals, prox.rows, a)
-                value = (r - s**0.5) / h
-                if laws.ints[KIND, l] == 1:
-                    value = (
-                        min(prox.rows[HI, i0] - prox.rows[P, i0], prox.rows[P, i0] - prox.rows[LO, i0]) / h
-                    )
-            else:
-                for d in range(prox.ints[DIM, a]):
-                    s += prox.rows[GAMMA_B, i0 + d] ** 2
-                value = s**0.5
-        phi[l] = value
-
-
-@kernel(float64(STEPS_TYPE, int64, float64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def gap_root(s, l, h):
-    """Time from the end of the previous step until the open gap `l` closes; INFINITY if it does not seem to.
-
-    From the cubic through gap and rate now and `h` earlier (`h` <= 0: from gap and rate alone).
-    """
-    g, r = s.gap[PREVIOUS, l], s.rate[PREVIOUS, l]
-    if r >= 0.0:
-        return INFINITY
-    if g <= 0.0:
-        return 0.0
-    z = -g / r
-    if h <= 0.0 or z > 1e3 * h:
-        return z
-    c = (s.gap[OLD, l] - g + r * h) / (h * h)
-    d = (r - s.rate[OLD, l]) / h
-    a, b = (2.0 * c - d) / h, 3.0 * c - d  # g + r z + b z^2 + a z^3
-    if z > 2.0 * h:
-        a, b = 0.0, 0.5 * d  # far away: a parabola
-    square = r * r - 4.0 * b * g
-    if square < 0.0:
-        return INFINITY
-    z = 2.0 * g / (square**0.5 - r)
-    for _ in range(3):
-        slope = r + z * (2.0 * b + z * 3.0 * a)
-        if slope < 0.0:
-            z = min(max(z - (g + z * (r + z * (b + z * a))) / slope, 0.5 * z), 2.0 * z)
-    return z
-
-
-@kernel(float64(STEPS_TYPE, f8_1, int64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def secant_root(s, xf, l):
-    """Instant at which the function of law `l` vanishes, by a secant through its last two values; or -INFINITY.
-
-    Forces are those at the point of evaluation of the probe, which lies F_SHIFT after its begin.
-    """
-    old, new = s.phi[1, l], s.phi[0, l]
-    if xf[F_T_PHI_OLD] <= -INFINITY or not old > new or not new >= 0.0 or old >= INFINITY:
-        return -INFINITY
-    shift = xf[F_SHIFT] if s.modes[PREVIOUS, l] == 1 else 0.0
-    return xf[F_T_PHI] + shift + new * (xf[F_T_PHI] - xf[F_T_PHI_OLD]) / (old - new)
 
 
 @kernel(
@@ -294,6 +214,11 @@ def run_extrapolated(
                 s.scalars[ACTUAL, K_DT] = dt
                 s.scalars[ACTUAL, K_ORDER] = order
                 s.scalars[ACTUAL, K_ERROR] = error
+                if options[O_ENDURING] != 0.0 and not minimal:
+                    limit = INFINITY if xi[X_FIXED] else xf[F_STAY]
+                    status = call_hold(f[A_HOLD], at_scene, steps, t_new, limit)
+                    if status != OK:
+                        return status
                 if n_N > 0:
                     # gaps and their rates at the end
                     call_vector(f[A_GAP], t_new, s.q[ACTUAL], s.u[ACTUAL], p, s.gap[ACTUAL])
@@ -306,6 +231,17 @@ def run_extrapolated(
                         for k in range(n_u):
                             rate += w.WT[l, k] * s.u[ACTUAL, k]
                         s.rate[ACTUAL, l] = rate
+                        # a closed contact that could not be held: its surface ends or has a step
+                        if (
+                            s.modes[PREVIOUS, l] == 1
+                            and s.modes[ACTUAL, l] == 1
+                            and flag == SMOOTH
+                            and not minimal
+                        ):
+                            if abs(s.gap[ACTUAL, l] - s.gap[PREVIOUS, l]) > xf[F_STAY] and xi[X_FIXED] == 0:
+                                flag = DETECTED
+                                law = l
+                                note[N_T_FAIL] = t_new
                         # a contact that closed and opened inside the step: an interior minimum of the cubic below zero
                         if not minimal and structure(HALF_LINE, s.modes[ACTUAL, l]) == 0:
                             g_0, g_1 = s.gap[PREVIOUS, l], s.gap[ACTUAL, l]

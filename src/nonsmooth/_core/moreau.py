@@ -15,6 +15,12 @@ Studer, Leine, Glocker 2008, sec. 3, with erratum 3 (no extra zeta in c) and kin
 The implicit variant (a second base scheme for extrapolation) evaluates M, h, W at the end (t_E, q_E, u_E) by fixed-point
 iteration, and q_E = q_B + B u_E dt.
 
+Enduring laws (an option, used by extrapolation where W depends on q). A law that was a constraint has gamma_B = 0 at the
+begin of the step, so that no restitution can act; but W_M^T u_B = kappa dt/2, kappa = d/dt(W^T) u. The force
+-(kappa + W^T M^-1 h)/G that keeps it comes out right in every step for e = 1, W_M^T (u_E + u_B) = 0, the midpoint
+rule for the constraint. (With evaluation at the end of the step for e = 0.) The same holds for a contact that approaches
+or parts no faster than the forces move it within the step.
+
 Energy bookkeeping. With constant M,  dT = 1/2 (u_E + u_B)^T h dt + 1/2 (u_E + u_B)^T W P.  What an impact law adds is
 D = 1/2 (gamma_E + gamma_B)^T P, or, with the velocity the finite forces alone would lead to, D' = 1/2 (gamma_E + gamma_F)^T
 P, gamma_F = W^T (u_B + M^-1 h dt) + zeta. They differ by what finite forces do during the step, which vanishes for an
@@ -77,7 +83,7 @@ from nonsmooth._core.jit import (
 )
 from nonsmooth._core.laws import A_SOLVE, PROX_TYPE, make_prox
 from nonsmooth._core.linalg import cholesky, solve_lower, solve_lower_transposed
-from nonsmooth._core.options import N_OPTIONS, O_IMPLICIT, O_STAY, O_TOL
+from nonsmooth._core.options import N_OPTIONS, O_ENDURING, O_IMPLICIT, O_STAY, O_TOL
 from nonsmooth._core.solve_laws import call_solver
 
 MAX_SWEEPS = 30
@@ -134,11 +140,11 @@ def make_output(n, n_q, n_u, n_rows, n_laws, with_begin):
 # Everything a step needs but the state: `f` addresses of the functions below, `prox` the contact problem of the active laws,
 # `info` about the last step, `totals` of the run.
 Scene = namedtuple("Scene", "f laws size options p w prox info totals")
-(A_MASS, A_FORCE, A_GAP, A_DIR, A_ZETA, A_BOUNDS, A_B, A_STEPS, A_STORE, A_MAIN) = range(10)
+(A_MASS, A_FORCE, A_GAP, A_DIR, A_ZETA, A_BOUNDS, A_B, A_STEPS, A_STORE, A_MAIN, A_HOLD) = range(11)
 
 
 def _example():
-    functions = np.zeros(10, dtype=np.int64)
+    functions = np.zeros(11, dtype=np.int64)
     laws = Laws(np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1)))
     prox = make_prox(functions, 1, 1, np.zeros(N_OPTIONS))
     return Scene(
@@ -260,6 +266,7 @@ def moreau_steps(scene_address, problem, state_address, t_0, dt, first, n_steps,
     h, du, u_free, u_new, u_e = speeds[H], speeds[DU], speeds[U_FREE], speeds[U_NEW], speeds[U_EVAL]
     implicit = options[O_IMPLICIT] != 0.0
     share = 1.0 if implicit else 0.5
+    enduring = options[O_ENDURING] != 0.0
     status = OK
     info[I_AHEAD] = 0.0
 
@@ -394,6 +401,10 @@ def moreau_steps(scene_address, problem, state_address, t_0, dt, first, n_steps,
                         for j in range(n_u):
                             gamma_B += WT[i, j] * u[j]
                             free += WT[i, j] * u_free[j]
+                        if enduring and ints[KIND, a] != USER_SET:
+                            slow = ints[KIND, a] == HALF_LINE and abs(gamma_B) <= abs(free - gamma_B)
+                            if modes_0[l] == 1 or slow:
+                                reals[E, a] = 0.0 if implicit else 1.0
                         rows[GAMMA_B, k] = gamma_B
                         rows[FREE_GAMMA, k] = free
                         rows[C, k] = free + reals[E, a] * gamma_B  # eq. (18), erratum 3

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core import moreau as core
+from nonsmooth._core.codes import S_CONST_W
 from nonsmooth._core.jit import Reference
-from nonsmooth._core.options import O_IMPLICIT, O_STAY
+from nonsmooth._core.options import O_ENDURING, O_IMPLICIT
 from nonsmooth.contact.solvers import Exact, _Solver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
 from nonsmooth.schemes.base import Plan
@@ -210,6 +211,11 @@ class ExtrapolatedRun(CompiledRun):
 
         self.ex, self.xr, self.scheme = ex, xr, scheme
         self.parts = ((ex.main_step, ex.MAIN),)
+        curved = model.laws.n_rows > 0 and not model.sizes()[S_CONST_W]
+        if curved:  # only then compiled
+            from nonsmooth._core.hold_laws import hold
+
+            self.parts += ((hold, ex.HOLD),)
         super().__init__(model, scheme.solver.options(), t, q, u, plan)
         laws = model.laws
         span = plan.segments[-1][1] - plan.segments[0][0] if plan.segments else 1.0
@@ -220,7 +226,6 @@ class ExtrapolatedRun(CompiledRun):
             rounding = 2**16 * np.finfo(float).eps * max(abs(t), abs(t + span))
             self.dt_min = max(CROSSING * self.dt_min, min(rounding, self.dt_min))
         length = float(np.max(np.abs(q), initial=0.0)) or 1.0
-        self.options[O_STAY] = max(1e-9, 10 * scheme.rtol) * length
         self.options[O_IMPLICIT] = scheme.base == "implicit"
         levels = int(scheme.order or scheme.max_order)
         self.x = ex.make_tableau(model.n_q, model.n_u, laws.n_rows, laws.n_laws, levels, scheme.sequence())
@@ -240,6 +245,10 @@ class ExtrapolatedRun(CompiledRun):
         self.xf[ex.F_DT_CROSS] = self.xf[ex.F_DT_SMOOTH] = self.dt_min
         self.xf[ex.F_T_NOINC] = t
         self.xf[ex.F_GAP_TOL] = 1e-12 * length
+        self.xf[ex.F_STAY] = self.xf[ex.F_STAY_LONG] = max(1e-9, 10 * scheme.rtol) * length
+        if curved:
+            self.xf[ex.F_STAY_LONG] = max(0.1 * length, self.xf[ex.F_STAY])
+            self.options[O_ENDURING] = 1.0
         self.s = ex.make_steps(model.n_q, model.n_u, laws.n_N, laws.n_rows, laws.n_laws)
         self.s.q[:], self.s.u[:] = q, u
         self.s.scalars[:, ex.K_T_E] = t

@@ -89,7 +89,7 @@ def accumulation_points(events: EventTable, laws) -> EventTable:
 
     Impacts whose intervals shrink by a constant factor r, followed by sustained contact, meet at
     t* = t_k + d_k r / (1 - r), d_k the interval before t_k. Intervals not much longer than the step that crosses an impact
-    are distorted by it and are left out.
+    are distorted by it and are left out, as are the last ones, where bounces are as high as the rounding of a gap.
 
     Parameters
     ----------
@@ -111,11 +111,15 @@ def accumulation_points(events: EventTable, laws) -> EventTable:
             if usable.size < 3 or usable[-1] != usable.size - 1:
                 continue
             ratio = interval[1 : usable.size] / interval[: usable.size - 1]
-            recent = ratio[-4:]
-            r = float(np.exp(np.mean(np.log(recent))))
-            if not r < 0.999 or np.ptp(recent) > 0.1 * r:
+            for last in range(usable.size - 1, 1, -1):
+                recent = ratio[max(last - 4, 0) : last]
+                r = float(np.exp(np.mean(np.log(recent))))
+                if np.ptp(recent) <= 0.1 * r:
+                    break
+            else:
                 continue
-            last = usable.size - 1
+            if not r < 0.999:
+                continue
             rest = interval[last] * r / (1 - r)
             t_star = float(t[last + 1] + rest)
             t_close = float(events.t[mine[end]])
