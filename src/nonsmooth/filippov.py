@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonsmooth.errors import InputError, IntegrationError, NonFiniteError, RangeError
+from nonsmooth.errors import InputError, IntegrationError, RangeError
 from nonsmooth.integrators.driver import METHODS
 from nonsmooth.model.system import MechanicalSystem
-from nonsmooth.sliding.compiled import check_start, compile_system
+from nonsmooth.sliding import arguments
+from nonsmooth.sliding.compiled import compile_system
 from nonsmooth.sliding.groups import FilippovSystem, Group, relay, sign_term
 from nonsmooth.sliding.mechanics import from_mechanical
 from nonsmooth.sliding.outcome import result_of
@@ -111,36 +112,36 @@ def solve_filippov(
     >>> system = ns.FilippovSystem(lambda t, x: np.array([0.5 * np.cos(t)]), [friction])
     >>> result = ns.solve_filippov(system, (0, 10), [0.3], rtol=1e-8)
     """
-    t0, t1 = _checked_span(t_span)
-    x = check_start(x0)
+    t0, t1 = arguments.span(t_span)
+    x = arguments.start(x0)
     system = _as_filippov(system, t0, x, facets)
     compiled = compile_system(system, t0, x)
     names = [system.group_name(j) for j in range(len(system.groups))]
+    rtol, dt = arguments.relative_tolerance(rtol), arguments.positive(dt, "dt")
+    times = arguments.instants(t_eval, t0, t1)
     if method is None:
         method = "DOP853" if rtol < 1e-7 and dt is None else "RK45"
-    if method in SELECTION_METHODS:
+    if isinstance(method, str) and method in SELECTION_METHODS:
         from nonsmooth.sliding.taubert import solve_taubert
 
-        return solve_taubert(compiled, system, (t0, t1), x, method, dt, t_eval)
-    if method not in METHODS:
+        return solve_taubert(compiled, system, (t0, t1), x, method, dt, times)
+    if not isinstance(method, str) or method not in METHODS:
         known = ", ".join([*METHODS, *SELECTION_METHODS])
         raise InputError(f"solve_filippov: method {method!r} is unknown; use one of {known}")
-    rtol, atol = _checked_tolerances(rtol, atol, compiled, t0, t1, x)
-    if dt is not None and not (np.isfinite(dt) and dt > 0.0):
-        raise RangeError(f"solve_filippov: dt = {dt} must be positive and finite")
-    if first_step is not None and not (np.isfinite(first_step) and first_step > 0.0):
-        raise RangeError(f"solve_filippov: first_step = {first_step} must be positive and finite")
-    if not max_step > 0.0:
-        raise RangeError(f"solve_filippov: max_step = {max_step} must be positive")
+    atol = arguments.absolute_tolerance(atol, rtol, compiled, t0, t1, x)
+    first_step = arguments.positive(first_step, "first_step")
+    max_step = arguments.positive(max_step, "max_step", infinite=True)
+    max_steps, max_events = (
+        arguments.count(max_steps, "max_steps"),
+        arguments.count(max_events, "max_events"),
+    )
     if choose is not None and not callable(choose):
         raise InputError("solve_filippov: choose must be a function (t, x, candidates) -> index")
     if location is not None and location != "dense" and not (isinstance(location, float) and location > 0.0):
         raise RangeError(f"solve_filippov: location = {location!r} must be a positive number or 'dense'")
-    if epsilon is not None and not epsilon > 0.0:
-        raise RangeError(f"solve_filippov: epsilon = {epsilon!r} must be positive")
+    epsilon = arguments.positive(epsilon, "epsilon")
     if max_step == np.inf and dt is None:
-        max_step = (t1 - t0) / 25 or np.inf
-    times = _checked_times(t_eval, t0, t1)
+        max_step = max((t1 - t0) / 25, 32.0 * np.spacing(max(abs(t0), abs(t1))))
     options = Options(
         method=method, rtol=rtol, atol=atol, max_step=max_step, first_step=dt or first_step or 0.0, fixed=dt
         is not None, epsilon=epsilon, location=location, choose=choose, max_steps=max_steps,
@@ -176,41 +177,3 @@ def _as_filippov(system, t0, x, facets):
         f"solve_filippov: system is {type(system).__name__}, wanted a FilippovSystem, "
         "or a MechanicalSystem with friction elements"
     )
-
-
-def _checked_span(t_span):
-    try:
-        t0, t1 = (float(t) for t in t_span)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"solve_filippov: t_span = {t_span!r} must be two numbers") from error
-    if not (np.isfinite(t0) and np.isfinite(t1)):
-        raise NonFiniteError(f"solve_filippov: t_span = ({t0}, {t1}) must be finite")
-    if t1 < t0:
-        raise InputError(f"solve_filippov: t_span = ({t0}, {t1}) runs backwards; sliding cannot be undone")
-    return t0, t1
-
-
-def _checked_tolerances(rtol, atol, compiled, t0, t1, x):
-    rtol = float(rtol)
-    if not (np.isfinite(rtol) and 0.0 < rtol <= 1.0):
-        raise RangeError(f"solve_filippov: rtol = {rtol} must lie in (0, 1]")
-    rtol = max(rtol, 1e-14)
-    if atol is None:
-        speed = max((float(np.abs(compiled.python.field(k, t0, x)).max(initial=0.0))
-                     for k in range(len(compiled.python.fields) + 1)), default=0.0)  # fmt: skip
-        atol = rtol * (max(float(np.abs(x).max(initial=0.0)), 0.01 * speed * (t1 - t0)) or 1.0)
-    atol = np.asarray(atol, dtype=np.float64)
-    if atol.shape not in ((), (x.size,)) or not np.all(np.isfinite(atol)) or np.any(atol < 0.0):
-        raise RangeError(
-            f"solve_filippov: atol = {atol} must be non-negative and finite, one number or {x.size}"
-        )
-    return rtol, atol
-
-
-def _checked_times(t_eval, t0, t1):
-    if t_eval is None:
-        return None
-    times = np.array(t_eval, dtype=np.float64)
-    if times.ndim != 1 or np.any(np.diff(times) < 0) or (times.size and (times[0] < t0 or times[-1] > t1)):
-        raise InputError(f"solve_filippov: t_eval must be ascending instants inside ({t0}, {t1})")
-    return times

@@ -77,6 +77,38 @@ def test_bad_functions_are_found_before_the_first_step(system, error):
         solve_filippov(system, (0, 1), [1.0])
 
 
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda: Group([], []), ModelError),
+        (lambda: Group(None, None), InputError),
+        (lambda: Group([[1.0], [2.0]], [None, [1.0]]), InputError),
+        (lambda: Group([[1.0], [2.0]], [[1.0], [-1.0]], regions=3), InputError),
+        (lambda: sign_term("a", [1.0], [1.0]), InputError),
+        (lambda: sign_term([1.0, 2.0], [1.0], [1.0]), InputError),
+        (lambda: sign_term(np.nan, [1.0], [1.0]), NonFiniteError),
+        (lambda: sign_term(1.0, "a", [1.0]), InputError),
+        (lambda: sign_term(1.0, [1.0], None), InputError),
+        (lambda: FilippovSystem("a"), InputError),
+        (lambda: FilippovSystem([np.nan]), NonFiniteError),
+        (lambda: FilippovSystem(None, None), InputError),
+        (lambda: FilippovSystem(None, 3), InputError),
+        (lambda: FilippovSystem(None, [FRICTION], 3), InputError),
+        (lambda: FilippovSystem(None, [FRICTION], names=3), InputError),
+    ],
+)
+def test_systems_that_make_no_sense(make, error):
+    with pytest.raises(error):
+        make()
+
+
+@pytest.mark.parametrize("answer", [99, -1, None, "a", (0, 1, 2), (0, np.nan), (0, -5.0), (0, "late")])
+def test_bad_choices(answer):
+    system = FilippovSystem(None, [sign_term(1.0, [1.0], [1.0])])
+    with pytest.raises(EventError, match="choose"):
+        solve_filippov(system, (0, 2), [0.0], choose=lambda t, x, candidates: answer)
+
+
 def test_bad_groups():
     with pytest.raises(InputError, match="wanted a Group"):
         FilippovSystem(None, [value])
@@ -105,6 +137,27 @@ def test_bad_groups():
         ((0, 1), [1.0], {"location": -1.0}, RangeError),
         ((0, 1), [1.0], {"epsilon": 0.0}, RangeError),
         ((0, 1), [1.0], {"choose": 3}, InputError),
+        ((0, 1), [1.0], {"rtol": "small"}, InputError),
+        ((0, 1), [1.0], {"rtol": [1e-6]}, InputError),
+        ((0, 1), [1.0], {"rtol": None}, RangeError),
+        ((0, 1), [1.0], {"atol": "small"}, InputError),
+        ((0, 1), [1.0], {"method": ["RK45"]}, InputError),
+        ((0, 1), [1.0], {"dt": "short"}, InputError),
+        ((0, 1), [1.0], {"first_step": "short"}, InputError),
+        ((0, 1), [1.0], {"max_step": "short"}, InputError),
+        ((0, 1), [1.0], {"max_step": np.nan}, RangeError),
+        ((0, 1), [1.0], {"max_steps": 2.5}, RangeError),
+        ((0, 1), [1.0], {"max_steps": -1}, RangeError),
+        ((0, 1), [1.0], {"max_events": "few"}, InputError),
+        ((0, 1), [1.0], {"epsilon": np.inf}, RangeError),
+        ((0, 1), [1.0], {"epsilon": "small"}, InputError),
+        ((0, 1), [1.0], {"t_eval": "often"}, InputError),
+        ((0, 1), [1.0], {"t_eval": [np.nan]}, InputError),
+        ((0, 1), "a", {}, InputError),
+        ((0, 1), [1j], {}, InputError),
+        ((0, 1), {"x": 1.0}, {}, InputError),
+        ((0, 1), [], {}, ShapeError),
+        ((0, 1), [1.0], {"method": "taubert-euler", "dt": 1e-300}, RangeError),
         ((0, 1), [1.0], {"method": "taubert-euler"}, InputError),
         ((0, 1), [1.0], {"method": "taubert-rk4", "dt": -1.0}, RangeError),
     ],

@@ -7,16 +7,21 @@ import pytest
 
 from nonsmooth.errors import (
     DegenerateWarning,
+    EventError,
     GrazingWarning,
     InputError,
     ModelError,
+    NonFiniteStateError,
     NonUniqueWarning,
     RangeError,
     ShapeError,
+    ZenoWarning,
 )
 from nonsmooth.filippov import FilippovSystem, Group, relay, sign_term, solve_filippov
 from nonsmooth.model.elements import FrictionElement
 from nonsmooth.model.system import MechanicalSystem
+from nonsmooth.sliding.report import Report
+from nonsmooth.sliding.run import Trajectory
 
 
 def cubic(t, x):
@@ -102,6 +107,127 @@ def test_sliding_for_a_very_long_time():
     system = FilippovSystem(None, [relay(2.0, -2.0, [1.0], moving)])
     result = solve_filippov(system, (0, 1e4), [0.5], rtol=1e-8)
     assert len(result.events) == 1 and np.abs(result.y[0, 3:] - np.sin(result.t[3:])).max() < 1e-12
+
+
+def drifting(t, x):
+    return np.array([x[1], 0.0, 1.0 + 0.5 * np.sin(t)])
+
+
+TWISTING = FilippovSystem(
+    drifting,
+    [
+        sign_term(-2.0, [0, 1, 0], [1, 0, 0], name="position"),
+        sign_term(-1.0, [0, 1, 0], [0, 1, 0], name="speed"),
+    ],
+)
+
+
+@pytest.mark.parametrize("rtol", [1e-4, 1e-9])
+@pytest.mark.parametrize("method", ["RK45", "DOP853"])
+def test_twisting_controller_comes_to_rest(method, rtol):
+    # x'' = -2 sgn x - sgn x': every half turn takes 1/sqrt(3) of the one before. The position vanishes with the square of
+    # the time that is left, so that the switching points cannot be told apart long before their limit.
+    root = np.sqrt(3.0)
+    limit = np.sqrt(2.0) * (1.0 + (1.0 / 3.0 + 1.0 / root) / (1.0 - 1.0 / root))
+    with pytest.warns(ZenoWarning, match="accumulate"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateWarning)
+        result = solve_filippov(TWISTING, (0, 20), [1.0, 0.0, 0.0], rtol=rtol, atol=rtol, method=method)
+    zeno = [event for event in result.events if event.kind == "zeno"]
+    assert len(zeno) == 2 and abs(zeno[0].t - limit) < 10 * rtol
+    assert result.events[-1].kind == "zeno"
+    assert np.all(result.y[:2, result.t > limit + 1e-3] == 0.0)
+    # What drifts meanwhile is carried over to the limit.
+    exact = result.t + 0.5 * (1.0 - np.cos(result.t))
+    assert np.abs(result.y[2] - exact).max() < 100 * rtol
+    assert result.audit.ok, str(result.audit)
+
+
+def rooted(t, x):
+    return np.array([-1.5 * np.sqrt(abs(x[0])) * np.sign(x[0]) + x[1], 0.3 * np.cos(t)])
+
+
+def test_second_order_sliding_that_no_surface_holds_is_refused():
+    # The speed vanishes together with the position, but no group has it as its surface: chattering without end.
+    system = FilippovSystem(rooted, [sign_term(-1.1, [0, 1], [1, 0])])
+    with pytest.raises(EventError, match="chatters along a surface") as caught, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        solve_filippov(system, (0, 10), [1.0, 0.0], rtol=1e-6, method="DOP853")
+    assert 1.5 < caught.value.partial.t[-1] < 1.6
+
+
+def plain(t, x):
+    return x[0]
+
+
+def late_nan(t, x):
+    return np.array([np.nan if t > 1.0 else 1.0])
+
+
+def test_gradient_that_becomes_nan():
+    system = FilippovSystem([0.5], [sign_term(-1.0, [1.0], plain, gradient=late_nan)])
+    with pytest.raises(NonFiniteStateError) as caught:  # while it slides
+        solve_filippov(system, (0, 4), [0.2])
+    assert caught.value.partial.t[-1] <= 1.0
+    with pytest.raises(EventError, match="gradient of indicator"):  # where it would enter
+        solve_filippov(system, (0, 4), [-3.0])
+    two = FilippovSystem(
+        [0.5, 0.5],
+        [sign_term(-1.0, [1.0, 0.0], lambda t, x: x[0], gradient=lambda t, x: np.array([np.nan if t > 1.0 else 1.0, 0.0])),
+         sign_term(-1.0, [0.0, 1.0], [0.0, 1.0])],
+    )  # fmt: skip
+    with pytest.raises(NonFiniteStateError):
+        solve_filippov(two, (0, 4), [0.2, 0.1])
+
+
+def test_warnings_of_one_kind_are_limited():
+    run = Report()
+    run.said, run.warned, run.out = {}, set(), Trajectory()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for k in range(1000):
+            run.warn(NonUniqueWarning, f"number {k}", f"key {k}")
+            run.warn(NonUniqueWarning, f"number {k}", f"key {k}")
+    assert len(seen) == 20 and "no further" in str(seen[-1].message) and len(run.out.notes) == 20
+
+
+def pull_in_units(t, x, p):
+    return np.array([1.5 * p.length / p.time * np.cos(t / p.time)])
+
+
+def push_in_units(t, x, p):
+    return -p.length / p.time
+
+
+def test_units_do_not_matter():
+    system = FilippovSystem(
+        pull_in_units, [sign_term(push_in_units, [1.0], [1.0])], {"length": 1.0, "time": 1.0}
+    )
+    first = solve_filippov(system, (0, 10), [0.3], rtol=1e-9, first_step=0.25)
+    assert len(first.events) == 6
+    for length in (2.0**-40, 2.0**40):  # powers of two: not even the rounding is another
+        for time in (2.0**-40, 2.0**40):
+            system.params.update(length=length, time=time)
+            result = solve_filippov(system, (0, 10 * time), [0.3 * length], rtol=1e-9, first_step=0.25 * time)
+            assert [e.kind for e in result.events] == [e.kind for e in first.events]
+            np.testing.assert_allclose(result.t_switch / time, first.t_switch, rtol=1e-14)
+            np.testing.assert_allclose(result.y[0, -1] / length, first.y[0, -1], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("span", "x0", "end"),
+    [
+        ((1.0, np.nextafter(1.0, 2.0)), 0.0, 0.0),
+        ((0.0, 1e-300), 1.0, 1.0),
+        ((0.0, 5e-324), 0.0, 0.0),
+        ((1e15, 1e15 + 10.0), 2.0, 0.0),
+        ((0.0, 1.0), 1.0, 0.0),
+        ((0.0, 1.0 + 1e-12), 1.0, 0.0),
+    ],
+)
+def test_short_spans_and_spans_that_end_on_a_switching_point(span, x0, end):
+    system = FilippovSystem(None, [sign_term(-1.0, [1.0], [1.0])])
+    result = solve_filippov(system, span, [x0])
+    assert result.t[-1] == span[1] and abs(result.y[0, -1] - end) < 1e-11
 
 
 def test_no_states():

@@ -280,12 +280,11 @@ def commit(method, work, control, run, out, chosen):
         C[ARMED, k] = 1.0 if C[G_START, k] > C[EPS, k] else 0.0
 
 
-@kernel(float64(f8_1, int64, float64), internal=True)
-def accumulates(ring, count, remaining_limit):
-    """Time at which the switching points accumulate if their distances shrink geometrically and little is
-    left, else NaN.
-    """
+@kernel(float64(f8_1, int64), internal=True)
+def accumulates(ring, count):
+    """Time at which the switching points accumulate if their distances shrink geometrically, else infinity."""
     t = ring[0]
+    earliest = np.inf
     for i in range(4):
         lag = 1 if i == 0 else 2 * i
         if count <= 3 * lag:
@@ -298,10 +297,8 @@ def accumulates(ring, count, remaining_limit):
         rho = T1 / T2
         if abs(rho - T2 / T3) > min(0.02, 0.06 * rho):
             continue
-        remaining = T1 * rho / (1.0 - rho)
-        if remaining <= remaining_limit:
-            return t + remaining
-    return np.nan
+        earliest = min(earliest, t + T1 * rho / (1.0 - rho))
+    return earliest
 
 
 @kernel(
@@ -359,9 +356,8 @@ def drive(method, work, control, run, out, sets, flags, ring):
             ring[i] = ring[i - 1]
         ring[0] = opt[T]
         info[N_RING] += 1
-        accumulation = accumulates(ring, info[N_RING], opt[ZENO])
-        if np.isfinite(accumulation):
-            opt[T_ZENO] = accumulation
+        opt[T_ZENO] = accumulates(ring, info[N_RING])
+        if opt[T_ZENO] - opt[T] <= opt[ZENO]:
             return ACCUMULATION
         count = call_sets(run.calls[A_SETS], run, sets, flags)
         info[N_SETS] = count

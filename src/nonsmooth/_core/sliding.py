@@ -184,7 +184,7 @@ def combine(starts, active, F, G, z, out):
         lu_solve(A, piv, d, lam)
     elif d == 1:
         # Condition B' is violated: both fields have the same normal speed. Equal weights are the least-norm choice.
-        lam[0] = 0.5
+        lam[0] = 0.5 + 0.0 * (D[0, 0] + r[0])
         ratio = 0.0 if abs(r[0]) <= 1e-8 else -1.0
     else:
         # Condition B' is violated. Least norm around equal weights: no region is preferred.
@@ -193,7 +193,7 @@ def combine(starts, active, F, G, z, out):
                 r[a] -= D[a, e] * 0.5
         misfit = least_norm(D, r, d, lam)
         for e in range(d):
-            lam[e] += 0.5
+            lam[e] += 0.5 + 0.0 * misfit  # not finite if the gradients are not
         ratio = -1.0 if misfit > 1e-8 else 0.0
     for a in range(d):
         z[rows[a]] = lam[a]

@@ -105,8 +105,8 @@ def on_one_surface(p, out, o, a, f, g, n, R, active):
         size += abs(product)
     if not abs(d) > SINGULAR * size:
         # Condition B' is violated: both fields have the same normal speed. Equal weights are the least-norm
-        # choice.
-        lam = 0.5
+        # choice; gradients that are not finite must not pass for this.
+        lam = 0.5 + 0.0 * (d + r)
         ratio = 0.0 if abs(r) <= 1e-8 * size else -1.0
     else:
         lam = -r / d

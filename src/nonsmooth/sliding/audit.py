@@ -309,7 +309,7 @@ def _audit(python, data, max_points, max_steps):
     events = data["events"]
     for e in _picks(len(events), max_points):
         at = int(np.searchsorted(t, events[e, 0]))
-        if at < t.size and events[e, 0] not in data["accumulated"]:
+        if at < t.size and not _in_tail(events[e, 0], events[:, 0], data["accumulated"]):
             check.switching_point(events[e, 2 : 2 + R], events[e, 2 + R :], t[at], y[at], spread, scale)
     _repeat_steps(audit, check, data, scale, max_steps)
     _given_gradients(check, t, y)
@@ -333,6 +333,17 @@ def _audit(python, data, max_points, max_steps):
         audit.notes.append(f"weights where sliding ends: at most {check.worst['exit_weight'][0]:.1e}")
     audit.notes += data["notes"]
     return audit
+
+
+def _in_tail(t, instants, accumulated):
+    """Whether a switching point at `t` is a limit of others, or one of the last few before it: these are no longer told
+    apart one by one, the limit follows from those before.
+    """
+    for limit in accumulated:
+        before = instants[instants < limit]
+        if before.size and t <= limit and limit - t <= 4.0 * (limit - before[-1]):
+            return True
+    return t in accumulated
 
 
 def _repeat_steps(audit, check, data, scale, max_steps):

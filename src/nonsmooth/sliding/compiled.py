@@ -28,7 +28,7 @@ from nonsmooth._core.filippov_layout import (
 )
 from nonsmooth._core.jit import JIT_ENABLED, addresses, user_kernel
 from nonsmooth._core.sliding_functions import COMBINE, PART, combine_in, register
-from nonsmooth.errors import ModelError, NonFiniteError, ShapeError
+from nonsmooth.errors import ModelError, ShapeError
 from nonsmooth.model.derivatives import Differentiator
 from nonsmooth.model.functions import UserFunction
 from nonsmooth.model.parameters import Parameters
@@ -431,16 +431,3 @@ def _then_rate(first, writer, k, other, n):
                 G[b] = -G[a]
 
     return both
-
-
-def check_start(x0):
-    """The start state as a float64 vector, or a typed error."""
-    x = np.array(x0, dtype=np.float64, ndmin=1)
-    if x.ndim != 1:
-        raise ShapeError(f"solve_filippov: x0 must be a vector, got shape {x.shape}")
-    if x.size == 0:
-        raise ShapeError("solve_filippov: x0 is empty, wanted at least one state")
-    if not np.all(np.isfinite(x)):
-        k = int(np.flatnonzero(~np.isfinite(x))[0])
-        raise NonFiniteError(f"solve_filippov: x0[{k}] = {x[k]} must be finite")
-    return x

@@ -82,7 +82,14 @@ class Decisions(Report):
 
     def solve_sets(self):
         """All active sets for the candidate set in `watch`: list of (members, degenerate)."""
-        self.evaluate(model)
+        given = self.evaluate(model) > 0.0
+        wrong = np.flatnonzero(given & ~np.isfinite(self.G).all(axis=1))
+        if wrong.size:
+            raise self.failed(
+                EventError(
+                    f"solve_filippov: the gradient of indicator {self.region(int(wrong[0]))} is not finite at t = {self.t:.9g}"
+                )
+            )
         count = active_sets(self.state, self.sets, self.flags)
         if count == -1:
             return self.one_by_lemke(self.watch.copy())
@@ -165,9 +172,11 @@ class Decisions(Report):
         if self.o.choose is not None:
             options = [self.named(found[k][0]) for k in order]
             answer = self.o.choose(self.t, self.y.copy(), options)
-            index, t_star = answer if isinstance(answer, tuple) else (answer, None)
-            if not 0 <= int(index) < len(order):
-                raise EventError(f"solve_filippov: `choose` returned {index}, wanted 0 ... {len(order) - 1}")
+            index, t_star = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, None)
+            if index not in range(len(order)) or not isinstance(t_star, (float, int, type(None))):
+                raise EventError(
+                    f"solve_filippov: `choose` returned {answer!r}, wanted 0 ... {len(order) - 1}, or that and a later time"
+                )
             pick = order[int(index)]
         else:
             text = "; ".join(str(self.named(found[k][0])) for k in order)
@@ -225,23 +234,46 @@ class Decisions(Report):
         """Region k is entered at once after a restart: the set was chosen at a degenerate point. Decide
         again with k, then step.
         """
+        if self.near_accumulation():
+            return self.accumulation()
         before = self.active.copy()
         self.trial_after()
         self.watch[k] = 1.0
         if self.retries < 3:
             self.decide("retry")
             if not np.array_equal(self.active, before):
-                return
-        self.small_step(
+                return None
+        return self.small_step(
             f"no active set found by (13) holds after t = {self.t:.9g} (region {self.region(k)} is entered at once)"
         )
+
+    def near_accumulation(self):
+        """Whether the last switching points converge to a limit that is near.
+
+        Where an indicator vanishes faster than the time that is left (the twisting controller: with its square) the points
+        cannot be told apart long before `accumulation` is due, and no active set holds any more.
+        """
+        left = self.opt[core.T_ZENO] - self.t
+        return self.info[core.N_RING] > 10 and 0.0 < left <= 1e-2 * self.span
 
     def small_step(self, text):
         """Fallback: a Taubert-type step, Euler with the least-norm selection of the field, then a new active
         set.
         """
+        if self.near_accumulation():
+            return self.accumulation()
         self.warn_degenerate("C'", text + "; a small Euler step with a selected field passes the point")
         dt = min(1e-7 * self.span, abs(self.t1 - self.t))
+        self.small_steps = self.small_steps + 1 if self.t - self.last_small_step <= 20.0 * dt else 1
+        self.last_small_step = self.t
+        if self.small_steps > 200:
+            raise self.failed(
+                EventError(
+                    f"solve_filippov: no active set holds for longer than {dt:.2g} before t = {self.t:.9g}: the solution "
+                    "chatters along a surface on which the sliding equations (11) do not determine it (an indicator "
+                    "whose derivative does not depend on the discontinuous term)"
+                )
+            )
         members = self.active if np.any(self.active) else self.watch
         self.evaluate(model)
         slope, _, _ = self.slope_of(members.copy())
@@ -256,14 +288,34 @@ class Decisions(Report):
                 )
             )
         self.commit(found[0][0])
+        return None
+
+    def limit_of_states(self, t_star, rows):
+        """The state at the limit of the switching points: a polynomial through states one and two turns apart.
+
+        `rows` are the steps of this slice. Four switching points make a turn (or several) around an intersection of two
+        surfaces; all that vanishes there and all that drifts meanwhile is smooth from turn to turn.
+        """
+        rows = np.concatenate([*self.out.steps[-3:], rows])
+        known = [(self.t, self.y.copy())]
+        for back in (4, 8):
+            if self.info[core.N_RING] > back:
+                at = int(np.searchsorted(rows[:, 0], self.ring[back]))
+                if at < len(rows) and rows[at, 0] == self.ring[back]:
+                    known.append((self.ring[back], rows[at, 1 : 1 + self.n]))
+        limit = np.zeros(self.n)
+        for i, (t, x) in enumerate(known):
+            others = [s for k, (s, _) in enumerate(known) if k != i]
+            limit += x * np.prod([(t_star - s) / (t - s) for s in others])
+        return limit
 
     def accumulation(self):
         """Switching points accumulate: continue at their limit on all surfaces that were crossed."""
         t_star = min(float(self.opt[core.T_ZENO]), self.t1)
         c, e = int(self.info[core.COUNT_OUT]), int(self.info[core.COUNT_EVENTS])
         steps, Q, events = self.slice
-        located = sum(len(rows) for rows in self.out.events) + e
-        rows = np.concatenate([*self.out.events, events[:e]])[-6:]
+        located = self.located + e
+        rows = np.concatenate([*self.out.events[-7:], events[:e]])[-6:]
         hits = [*rows[:, 1].astype(int), int(self.info[core.COMPONENT])]
         crossed = {int(np.searchsorted(self.c.starts, k, side="right") - 1) for k in hits}
         members = self.active.copy()
@@ -277,6 +329,7 @@ class Decisions(Report):
         )
         self.out.accumulations.append((t_star, sorted(crossed)))
         before = events[e - 1, 2 + self.R :].copy() if e else self.active.copy()
+        self.y[:] = self.limit_of_states(t_star, steps[:c])
         set_active(self.state, members)
         self.opt[core.T] = t_star
         for _ in range(3):
@@ -294,4 +347,11 @@ class Decisions(Report):
             Q[c, -1] = t_star - last[0]
             Q[c, 0] = self.y - last[1 : 1 + self.n]
         self.info[core.COUNT_OUT] = c + 1
-        self.decide("zeno")
+        self.evaluate(model)
+        _, z, ratio = self.slope_of(members)
+        if -0.5 < ratio <= SINGULAR and z[members > 0].min() >= 0.0:
+            # Rest on all surfaces is possible, though not with unique weights: the solution has come to stay there.
+            self.warn_degenerate("B'", "weights are not unique although x' is; least-norm weights are used")
+            self.commit(members)
+        else:
+            self.decide("zeno")

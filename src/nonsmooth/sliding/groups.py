@@ -9,7 +9,7 @@ indicators ``-v`` and ``+v``, in this order for the regions ``v > 0`` and ``v < 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,8 @@ class Group:
                     f"Group: {count} regions but {len(values)} {label}; give one per region or none at all"
                 )
         for i in range(count):
+            if self.indicators[i] is None:
+                raise InputError(f"Group: indicators[{i}] is None, wanted a function or an array")
             for k in range(i):
                 if self.indicators[i] is self.indicators[k]:
                     raise ModelError(
@@ -69,6 +71,8 @@ class Group:
         #: True if indicator 0 is minus indicator 1: it is then evaluated and differentiated once.
         self.mirror = False
         self.name = name
+        if regions is not None and not isinstance(regions, Iterable):
+            raise InputError(f"Group: regions = {regions!r} must be a sequence of names")
         self.regions = list(regions) if regions is not None else [str(k) for k in range(count)]
         if len(self.regions) != count:
             raise ShapeError(f"Group: {count} regions but {len(self.regions)} region names")
@@ -124,23 +128,39 @@ def _scaled_field(factor, direction):
     functions.
     """
     if not callable(factor) and not callable(direction):
-        return float(factor) * np.asarray(direction, dtype=np.float64)
+        return _real(factor, "amplitude") * _vector(direction, "direction")
     f = _three_arguments(factor) if callable(factor) else None
     d = _three_arguments(direction) if callable(direction) else None
     if d is None:
-        constant = np.array(direction, dtype=np.float64)
+        constant = _vector(direction, "direction")
         return lambda t, x, p: f(t, x, p) * constant
     if f is None:
-        number = float(factor)
+        number = _real(factor, "amplitude")
         return lambda t, x, p: number * d(t, x, p)
     return lambda t, x, p: f(t, x, p) * d(t, x, p)
+
+
+def _real(value, name):
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"sign_term, relay: {name} = {value!r} must be a number or a function") from error
+
+
+def _vector(value, name):
+    try:
+        return np.array(value, dtype=np.float64, ndmin=1)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"sign_term, relay: {name} = {value!r} must be an array of numbers or a function"
+        ) from error
 
 
 def _negative(value):
     if value is None:
         return None
     if not callable(value):
-        return -np.asarray(value, dtype=np.float64)
+        return -_vector(value, "indicator or gradient")
     f = _three_arguments(value)
     return lambda t, x, p: -f(t, x, p)
 
@@ -164,7 +184,7 @@ def sign_term(amplitude, direction, indicator, gradient=None, rate=None, *, name
 def _negative_factor(amplitude):
     if callable(amplitude):
         return _negative(amplitude)
-    return -float(amplitude)
+    return -_real(amplitude, "amplitude")
 
 
 def relay(lower, upper, direction, indicator, gradient=None, rate=None, *, name=None) -> Group:
@@ -208,9 +228,22 @@ class FilippovSystem:
 
     def __init__(self, smooth, groups=(), params: Mapping[str, Any] | None = None, *, names=None):
         if smooth is not None and not callable(smooth):
-            smooth = np.atleast_1d(np.array(smooth, dtype=np.float64))
+            try:
+                smooth = np.atleast_1d(np.array(smooth, dtype=np.float64))
+            except (TypeError, ValueError) as error:
+                raise InputError(
+                    f"FilippovSystem: smooth = {smooth!r} must be a function, an array of numbers or None"
+                ) from error
+            if not np.all(np.isfinite(smooth)):
+                raise NonFiniteError(f"FilippovSystem: smooth = {smooth} must be finite")
         if isinstance(groups, Group):
             groups = [groups]
+        if not isinstance(groups, Iterable):
+            raise InputError(f"FilippovSystem: groups = {groups!r} must be a sequence of Group")
+        if params is not None and not isinstance(params, Mapping):
+            raise InputError(f"FilippovSystem: params = {params!r} must be a mapping from names to numbers")
+        if names is not None and not isinstance(names, Iterable):
+            raise InputError(f"FilippovSystem: names = {names!r} must be a sequence of str")
         self.groups = list(groups)
         for k, group in enumerate(self.groups):
             if not isinstance(group, Group):

@@ -10,6 +10,8 @@ import numpy as np
 
 from nonsmooth.errors import DegenerateWarning
 
+_MOST_WARNINGS = 20
+
 
 class Report:
     """Names and messages of a run; base of `Decisions`."""
@@ -29,13 +31,18 @@ class Report:
         return named_all(np.asarray(members)[None], self.c.starts, self.c.named)[0]
 
     def note(self, text):
-        """Keep `text` among the notes of the result."""
-        self.out.notes.append(text)
+        """Keep `text` among the notes of the result, of which there are a thousand at most."""
+        if len(self.out.notes) < 1000:
+            self.out.notes.append(text)
 
     def warn(self, category, text, key):
-        """Warn once for every `key`, and note it."""
-        if key not in self.warned:
+        """Warn once for every `key`, and note it; of one kind twenty times at most."""
+        count = self.said.get(category, 0)
+        if key not in self.warned and count < _MOST_WARNINGS:
             self.warned.add(key)
+            self.said[category] = count + 1
+            if count + 1 == _MOST_WARNINGS:
+                text += " (no further warnings of this kind in this run)"
             self.note(text)
             warnings.warn(text, category, stacklevel=2)
 

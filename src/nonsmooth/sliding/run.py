@@ -123,11 +123,15 @@ class FilippovRun(Decisions):
         self.t_star = np.inf
         self.retries, self.retry_time = 0, np.nan
         self.warned: set = set()
+        self.said: dict = {}
+        self.located = 0  # switching points that were put away
+        self.small_steps, self.last_small_step = 0, -np.inf
         self.opt[core.T], self.opt[core.T_BOUND] = self.t0, self.t1
         self.opt[core.EPSILON] = (
             max(1e-13, 0.1 * options.rtol) if options.epsilon is None else options.epsilon
         )
         self.opt[core.ZENO] = 1.5e-8 * max(self.span, 1e-300)
+        self.opt[core.T_ZENO] = np.inf
         self.set_location(options.location, options.rtol)
         size = min(_SLICE, options.max_steps + 2)
         rows = 3 + self.data.n_dense + 1
@@ -180,6 +184,7 @@ class FilippovRun(Decisions):
         o = self.out
         o.steps.append(self.slice.steps[:c].copy())
         o.events.append(self.slice.events[:e].copy())
+        self.located += e
         if self.o.dense:
             o.Q.append(self.slice.Q[:c].copy())
         self.info[core.COUNT_OUT] = self.info[core.COUNT_EVENTS] = 0
@@ -223,7 +228,7 @@ class FilippovRun(Decisions):
                 raise self.failed(
                     StepLimitError(f"solve_filippov: more than {self.o.max_steps} steps at t = {self.t:.9g}")
                 )
-            if sum(len(rows) for rows in self.out.events) > self.o.max_events:
+            if self.located > self.o.max_events:
                 raise self.failed(
                     StepLimitError(
                         f"solve_filippov: more than {self.o.max_events} switching points at t = {self.t:.9g}"
@@ -254,7 +259,7 @@ class FilippovRun(Decisions):
         elif reason == core.LOST_ROOT:
             raise self.failed(
                 EventError(
-                    f"solve_filippov: the switching point of {self.region(k)} after t = {self.t:.9g} could not be located"
+                    f"solve_filippov: the switching point of region {self.region(k)} after t = {self.t:.9g} could not be located"
                 )
             )
         elif self.info[core.REASON] == NON_FINITE:
