@@ -136,7 +136,7 @@ def main(bound=1e-10, repeats=100):
     print(f"  best against best: {best_of_scipy / best_here:.0f} x")
     from peers.nosnoc_three_masses import compare
 
-    compare(best_here)
+    compare()
     return best_of_scipy / best_here
 
 
