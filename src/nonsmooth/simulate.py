@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import fields
 from os import PathLike
 from typing import Any
 
@@ -117,7 +118,10 @@ def simulate(
     """
     t_0, t_1 = _span(t_span)
     if not hasattr(system, "bind"):
-        raise InputError(f"`system` is {system!r}: a MechanicalSystem is wanted.")
+        cure = (
+            "; run it with problem.simulate(...), or pass problem.system" if hasattr(system, "system") else ""
+        )
+        raise InputError(f"`system` is of class {type(system).__name__}: a MechanicalSystem is wanted{cure}.")
     q, u = as_state(q0, "q0"), as_state(u0, "u0")
     q = unit_quaternions(q, system.quaternions)
     _choice("on_failure", on_failure, ("raise", "halve", "accept", "dump"))
@@ -248,9 +252,10 @@ def _finish(
     if audit and status != INTERRUPTED:  # who interrupts does not want to wait
         samples = _samples(columns, begin, P_J) if begin else None
         step_ends = scheme.name == "moreau" and plan.t_eval.size == 0 and plan.every == 1
-        result.audit = audit_moreau(
-            model, result, totals, samples=samples, max_checked=200 if step_ends else 0
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # of a run that ends in overflow
+            result.audit = audit_moreau(
+                model, result, totals, samples=samples, max_checked=200 if step_ends else 0
+            )
         clipped = _clipped(scheme, plan.segments)
         if clipped:
             result.audit.notes.append(clipped)
@@ -337,6 +342,8 @@ def _vector(name, values) -> np.ndarray:
 
 def _span(t_span) -> tuple[float, float]:
     try:
+        if isinstance(t_span, str) or any(isinstance(x, str) for x in t_span):
+            raise TypeError("text")
         t_0, t_1 = (float(x) for x in t_span)
     except (TypeError, ValueError) as exc:
         raise InputError(f"`t_span` is {t_span!r}: a pair (begin, end) is wanted.") from exc
@@ -361,11 +368,14 @@ def _scheme(method, dt, options):
             options = {"dt": dt, **options}
         if method == "moreau" and "dt" not in options:
             raise InputError('method "moreau" needs a step size: pass dt=..., for example dt=1e-3.')
-        try:
-            return METHODS[method](**options)
-        except TypeError as exc:
-            raise InputError(f"method {method!r} does not take these options: {exc}.") from exc
-    if not hasattr(method, "start"):
+        known = [entry.name for entry in fields(METHODS[method])]
+        unknown = [name for name in options if name not in known]
+        if unknown:
+            raise InputError(
+                f"method {method!r} does not take the option {unknown[0]!r}; it takes {', '.join(known)}."
+            )
+        return METHODS[method](**options)
+    if isinstance(method, type) or not hasattr(method, "start"):
         raise InputError(f"`method` is {method!r}: a name from METHODS or a configured scheme is wanted.")
     if dt is not None or options:
         given = ", ".join(["dt"] * (dt is not None) + list(options))

@@ -30,6 +30,8 @@ def check_coefficient(
 ) -> np.ndarray:
     """A coefficient or an array of them as float64, each in [0, upper]."""
     try:
+        if values is None:  # NumPy would take it for NaN
+            raise TypeError("None is no number")
         array = np.atleast_1d(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError) as exc:
         raise InputError(

@@ -307,6 +307,13 @@ def _form(function: Callable, name: str, base: int):
     ]
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in signature.parameters.values()):
         return True, False, None
+    # an argument with a default value keeps it, unless its name says that it is meant
+    while (
+        len(positional) > base
+        and positional[-1].default is not inspect.Parameter.empty
+        and positional[-1].name not in ("p", "params", "out")
+    ):
+        positional.pop()
     extra = len(positional) - base
     roles = "(t, q, u" if base == 3 else "(t, q"
     if extra < 0 or extra > 2:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import keyword
 from collections import namedtuple
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,11 @@ class Parameters:
     Parameters
     ----------
     values : mapping from name to number or array
+        Or a named tuple, or a dataclass.
     """
 
-    def __init__(self, values: Mapping[str, Any] | None = None):
-        values = dict(values or {})
+    def __init__(self, values: Any = None):
+        values = _mapping(values)
         self.names = tuple(values)
         arrays = []
         for name, value in values.items():
@@ -38,7 +40,7 @@ class Parameters:
                     f"`params` has the key {name!r}: a parameter needs a name that works as `p.name`."
                 )
             try:
-                array = np.asarray(value, dtype=np.float64)
+                array = np.asarray(_given(value), dtype=np.float64)
             except (TypeError, ValueError) as exc:
                 raise InputError(
                     f"`params[{name!r}]` is {value!r}: give a real number or an array of real numbers."
@@ -98,3 +100,25 @@ class Parameters:
             raise InputError("a changed parameter must keep its shape; build a new system instead.")
         new.record_class, new._unpack = self.record_class, self._unpack
         return new
+
+
+def _mapping(values) -> dict[str, Any]:
+    """Values by name, from a mapping, a named tuple or a dataclass."""
+    if values is None:
+        return {}
+    if isinstance(values, Mapping):
+        return dict(values)
+    if isinstance(values, tuple) and hasattr(values, "_fields"):
+        return dict(zip(values._fields, values))
+    if is_dataclass(values) and not isinstance(values, type):
+        return {entry.name: getattr(values, entry.name) for entry in fields(values)}
+    raise InputError(
+        f"`params` is {values!r}: a mapping from names to numbers is wanted, for example params=dict(m=1.0)."
+    )
+
+
+def _given(value):
+    """`value`, unless it is None, which NumPy would take for NaN."""
+    if value is None:
+        raise TypeError("None is no number")
+    return value

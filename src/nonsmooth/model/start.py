@@ -31,6 +31,8 @@ CONSISTENCY = 1e-8
 def as_state(value, name: str) -> np.ndarray:
     """A start vector as a fresh contiguous float64 array (integers, float32, views, read-only arrays are fine)."""
     try:
+        if np.ma.is_masked(value):
+            raise InputError(f"`{name}` has masked entries: every coordinate and velocity needs a value.")
         array = np.asarray(value)
         if array.dtype.kind == "c" or array.dtype == object:
             raise InputError(f"`{name}` has type {array.dtype}: real numbers are wanted.")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from nonsmooth.errors import InputError, IntegrationError, ModelError, NonFiniteError
+from nonsmooth.errors import InputError, IntegrationError, ModelError, NonFiniteError, RangeError
 from nonsmooth.model.elements import Contact, FrictionElement, Joint, NonholonomicConstraint, SetValuedElement
 from nonsmooth.model.model import Model
 from nonsmooth.model.parameters import Parameters
@@ -50,7 +52,7 @@ class MechanicalSystem:
         All smooth forces: applied, gyroscopic, springs, dampers.
     contacts, friction, elements, joints, nonholonomic : sequences
         Of `Contact`, `FrictionElement`, `SetValuedElement`, `Joint`, `NonholonomicConstraint`.
-    params : mapping from name to number or array
+    params : mapping from name to number or array (or a named tuple, or a dataclass)
         Reaches every function as its argument ``p`` (``p.name``); changing a value never recompiles.
     kinematics : callable ``kinematics(t, q[, p]) -> (n_q, n_u)``
         B(t, q) where q' is not u.
@@ -72,15 +74,21 @@ class MechanicalSystem:
         elements: Iterable[SetValuedElement] | SetValuedElement = (),
         joints: Iterable[Joint] | Joint = (),
         nonholonomic: Iterable[NonholonomicConstraint] | NonholonomicConstraint = (),
-        params: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | Any = None,
         kinematics: Callable | None = None,
         potential: Callable | None = None,
         force_tangents: tuple[Callable, Callable] | None = None,
         quaternions: Sequence[int] = (),
         name: str | None = None,
     ):
+        self._given_mass = mass
         if not callable(mass):
-            matrix = np.array(mass, dtype=np.float64)
+            try:
+                if mass is None:
+                    raise TypeError("no mass")
+                matrix = np.array(mass, dtype=np.float64)
+            except (TypeError, ValueError) as exc:
+                raise InputError(f"`mass` is {mass!r}: a function, a number or a matrix is wanted.") from exc
             matrix = matrix.reshape(1, 1) if matrix.ndim == 0 else matrix
             if not np.all(np.isfinite(matrix)):
                 raise NonFiniteError("`mass` contains NaN or infinite entries: give a finite matrix.")
@@ -96,7 +104,7 @@ class MechanicalSystem:
         self.kinematics = kinematics
         self.potential = potential
         self.force_tangents = force_tangents
-        self.quaternions = tuple(int(place) for place in quaternions)
+        self.quaternions = _places(quaternions)
         self.name = name
         # bound models by size of the state; shared by all systems made with `with_params`, as is the guard
         self._family: dict[tuple[int, int], Model] = {}
@@ -134,7 +142,9 @@ class MechanicalSystem:
             ("joint", self.joints), ("nonholonomic constraint", self.nonholonomic),
         ):  # fmt: skip
             for index, item in enumerate(items):
-                names = [item.name] if isinstance(item.name, str) or item.name is None else list(item.name)
+                names = [item.name] if isinstance(item.name, str) or item.name is None else item.name
+                if not isinstance(names, Sequence) or any(not isinstance(n, str | None) for n in names):
+                    raise InputError(f"`name` of {kind} {index} is {item.name!r}: text is wanted.")
                 for name in names:
                     if name is None:
                         continue
@@ -145,6 +155,14 @@ class MechanicalSystem:
                         )
                     seen[name] = place
 
+    def __reduce__(self):
+        # copies share functions and values; locks and compiled code are made anew
+        given = (
+            self._given_mass, self.force, self.contacts, self.friction, self.elements, self.joints, self.nonholonomic,
+            self.params or None, self.kinematics, self.potential, self.force_tangents, self.quaternions, self.name,
+        )  # fmt: skip
+        return MechanicalSystem, given
+
     def __repr__(self):
         parts = [
             f"{len(items)} {label}" for items, label in (
@@ -153,6 +171,25 @@ class MechanicalSystem:
             ) if items
         ]  # fmt: skip
         return f"<MechanicalSystem {self.name or ''}: {', '.join(parts) or 'no laws'}>"
+
+
+def _places(quaternions) -> tuple[int, ...]:
+    """Where quaternions begin, checked."""
+    try:
+        places = tuple(operator.index(place) for place in quaternions)
+    except TypeError as exc:
+        raise InputError(
+            f"`quaternions` is {quaternions!r}: a sequence of whole numbers is wanted, the places in q where quaternions begin."
+        ) from exc
+    ordered = sorted(places)
+    if ordered and ordered[0] < 0:
+        raise RangeError(f"`quaternions` names place {ordered[0]}: places count from the begin of q, from 0.")
+    for first, second in pairwise(ordered):
+        if second < first + 4:
+            raise RangeError(
+                f"`quaternions` names places {first} and {second}: a quaternion takes four entries of q."
+            )
+    return places
 
 
 def _constant(matrix):

@@ -32,6 +32,11 @@ def storage_error(error: OSError, path: Path, doing: str) -> StorageError:
         errno.ENAMETOOLONG: "the name is too long",
     }
     cure = cures.get(code, "check the disk")
+    if doing.startswith("read"):
+        if code == errno.ENOENT:
+            cure = "there is no such file: check its name"
+        elif code in (errno.EACCES, errno.EPERM):
+            cure = "you have no permission to read it"
     return StorageError(code, f"cannot {doing}: {error.strerror or error}; {cure}", str(path))
 
 

@@ -7,6 +7,7 @@ the run is sliced never changes its numbers.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -17,10 +18,12 @@ import numpy as np
 from nonsmooth._core import moreau as codes
 from nonsmooth.errors import (
     ConvergenceError,
+    InputError,
     IntegrationError,
     ModelError,
     NonFiniteStateError,
     NonsmoothError,
+    ShapeError,
     StepLimitError,
 )
 
@@ -90,6 +93,10 @@ class Driver:
         try:
             self._run_all()
         except BaseException as exc:
+            shape = self._shape_error(exc)
+            if shape is not None:
+                self._attach_partial(shape)
+                raise shape from exc
             self._attach_partial(exc)
             raise
         finally:
@@ -175,7 +182,9 @@ class Driver:
             raise ModelError(
                 f"the direction of {name!r} vanished at t = {t + dt / 2:.9g}: its gap or tangent does not depend on q there."
             )
-        raise self._non_finite(t, dt)
+        with np.errstate(all="ignore"):  # what is looked for is found by value
+            error = self._non_finite(t, dt)
+        raise error
 
     def _non_finite(self, t, dt) -> NonsmoothError:
         """Which function is to blame for a NaN or infinity in the step from t."""
@@ -225,7 +234,7 @@ class Driver:
 
     def _attach_partial(self, exc: BaseException):
         interrupted = isinstance(exc, KeyboardInterrupt | SystemExit)
-        if not isinstance(exc, NonsmoothError):
+        if not isinstance(exc, NonsmoothError) or isinstance(exc, InputError):
             self._name_culprit(exc)
             exc.add_note(
                 f"during a step from t = {self.run.t:.9g} (step {self.run.steps}); the result so far is `exc.partial`"
@@ -244,14 +253,34 @@ class Driver:
             "raised in" in note for note in getattr(exc, "__notes__", ())
         ):
             return
-        run, dt = self.run, self.run.dt
-        t_M, q_M, u = run.t + dt / 2, run.work.coords[codes.Q_M].copy(), run.state.u.copy()
-        for f in self.model.functions:
-            if f.compiled:
-                try:
-                    with np.errstate(all="ignore"):
-                        f.raw(t_M, q_M, u, self.model.parameters.flat)
-                except Exception as again:
-                    if type(again) is type(exc):
-                        exc.add_note(f"raised in {f.name}, called at t = {t_M:.9g}")
-                        return
+        for t, q, u in self._last_calls():
+            for f in self.model.functions:
+                if f.compiled:
+                    try:
+                        with np.errstate(all="ignore"):
+                            f.raw(t, q, u, self.model.parameters.flat)
+                    except Exception as again:
+                        if type(again) is type(exc):
+                            exc.add_note(f"raised in {f.name}, called at t = {t:.9g}")
+                            return
+
+    def _shape_error(self, exc: BaseException) -> ShapeError | None:
+        """A compiled function that changed the shape of its value cannot name itself: find it."""
+        if type(exc) is not ValueError or "of its return value during the run" not in str(exc):
+            return None
+        for t, q, u in self._last_calls():
+            for f in self.model.functions:
+                with contextlib.suppress(Exception):  # others are not what is looked for
+                    try:
+                        f.call(t, q, u, self.model.parameters.flat)
+                    except ShapeError as found:
+                        found.add_note(f"raised in {f.name}, called at t = {t:.9g}")
+                        return found
+        return ShapeError(str(exc) + ".")
+
+    def _last_calls(self):
+        """Where model functions may have been called when a step failed: the point of evaluation, at instants of the step."""
+        run = self.run
+        q, u = run.work.coords[codes.Q_M].copy(), run.state.u.copy()
+        for t in (run.t + run.dt / 2, *(run.t + np.linspace(0.0, 1.0, 17) * run.longest)):
+            yield float(t), q, u

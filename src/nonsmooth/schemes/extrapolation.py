@@ -159,6 +159,11 @@ class ExtrapolatedMoreau:
             if self.dt_min is not None
             else max(min(0.01 * self.rtol * scale, 0.1 * dt_max), resolution)
         )
+        if self.dt_min is None and dt_min >= dt_max:
+            raise RangeError(
+                f"steps of at most {dt_max:g} are too close to the resolution of time at t = {t + span:g} ({resolution / 64:.2g}): "
+                "shift the time axis."
+            )
         if dt_min < resolution / 16:
             raise RangeError(
                 f"`dt_min` = {dt_min:g} is below the resolution of time at t = {t + span:g} ({resolution / 16:.2g}): use "
@@ -273,6 +278,11 @@ class ExtrapolatedRun(CompiledRun):
     def dt(self) -> float:
         """Size of the base step that failed last."""
         return float(self.x.note[self.ex.N_LAST_H])
+
+    @property
+    def longest(self) -> float:
+        """How far the main step about to be taken may reach."""
+        return float(min(self.xf[self.ex.F_DT_NEXT], self.dt_max, self.t_end - self.t))
 
     @property
     def base_steps(self) -> int:

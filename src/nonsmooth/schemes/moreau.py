@@ -35,6 +35,8 @@ class Moreau:
 
     def __post_init__(self):
         try:
+            if isinstance(self.dt, bool | str):
+                raise TypeError("not a number")
             dt = float(self.dt)
         except (TypeError, ValueError) as exc:
             raise InputError(f"`dt` is {self.dt!r}: a number is wanted.") from exc
@@ -94,6 +96,11 @@ class MoreauRun(CompiledRun):
         """Size of the step about to be taken."""
         last = self.counters[core.C_STEP] == self.counters[core.C_STEPS] - 1
         return float(self.clock[2] if last else self.clock[1])
+
+    @property
+    def longest(self) -> float:
+        """How far the step about to be taken may reach."""
+        return self.dt
 
     def advance(self, budget: int) -> int:
         """At most `budget` steps; returns the status of the last one."""

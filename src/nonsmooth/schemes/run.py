@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from nonsmooth._core.laws import make_prox
 from nonsmooth.schemes.base import Plan
 
 
-class CompiledRun:
+class CompiledRun(ABC):
     """The arrays a compiled loop works on, and their meaning for the driver.
 
     Parameters
@@ -101,9 +102,9 @@ class CompiledRun:
             columns |= {"q_B": self.out.q_B[:n].T, "u_B": self.out.u_B[:n].T}
         return columns
 
+    @abstractmethod
     def describe(self, third: np.ndarray, fourth: np.ndarray) -> dict[str, np.ndarray]:
         """The last two scalar columns of the output, by name."""
-        raise NotImplementedError
 
     def take_events(self) -> tuple[np.ndarray, np.ndarray]:
         n = int(self.counters[core.C_EVENTS])
