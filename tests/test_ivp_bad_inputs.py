@@ -7,6 +7,7 @@ from nonsmooth.errors import (
     EventError,
     InconsistentStateError,
     InputError,
+    ModelError,
     NonFiniteError,
     NonFiniteStateError,
     RangeError,
@@ -54,6 +55,10 @@ def test_start_values():
         solve_ivp(clock, (0, 1), [np.nan], switches=[MARK])
     with pytest.raises(NonFiniteError):
         solve_ivp(clock, (0, np.nan), [0.0], switches=[MARK])
+    with pytest.raises(NonFiniteError):
+        solve_ivp(clock, (0, np.nan), [0.0])
+    with pytest.raises(NonFiniteError):
+        solve_ivp(clock, (np.inf, 0), [0.0])
     with pytest.raises(ShapeError):
         solve_ivp(clock, (0, 1), [[0.0]], switches=[MARK])
     with pytest.raises(ValueError):
@@ -181,3 +186,30 @@ def test_solver_inside_a_callback():  # B56: a run within a run is independent
 def test_zero_length_span():  # B49
     result = solve_ivp(clock, (1, 1), [0.3], switches=[MARK])
     assert result.success and result.y[:, -1].tolist() == [0.3]
+
+
+def test_instants_that_are_no_numbers():
+    for switches in ({}, {"switches": [MARK]}):
+        with pytest.raises(NonFiniteError, match="t_eval"):
+            solve_ivp(clock, (0, 1), [0.0], t_eval=[0.0, np.nan], **switches)
+
+
+def test_names_of_switches():
+    with pytest.raises(ModelError, match="'mark' belongs to switches 0 and 1"):
+        solve_ivp(clock, (0, 1), [0.0], switches=[MARK, MARK])
+    with pytest.raises(InputError, match="`name` of a switch is 3"):
+        Switch(lambda t, y: y[0], name=3)
+
+
+def test_reset_that_puts_the_state_back_on_its_switch():
+    # the switch fires again a rounding of time later, without end
+    switch = Switch(lambda t, y: y[0], direction=-1, reset=lambda t, y: np.array([0.0, y[1]]), name="floor")
+    with pytest.raises(EventError, match=r"without end at t = 0\.4515.*'floor'") as caught:
+        solve_ivp(lambda t, y: [y[1], -9.81], (0, 1), [1.0, 0.0], switches=[switch])
+    assert caught.value.partial.t[-1] > 0.45
+
+
+def test_many_switches_at_one_instant_are_no_cycle():
+    switches = [Switch(lambda t, y, k=k: t - 0.5 + 0.0 * k, name=f"s{k}") for k in range(150)]
+    result = solve_ivp(clock, (0, 1), [0.0], switches=switches)
+    assert result.success and len(result.events) == 150

@@ -134,6 +134,8 @@ def solve_ivp(
         return _switched(
             fun, t_span, y0, method, t_eval, dense_output, events, args or (), switches, compile, own, options
         )
+    _check_span(t_span)
+    _refuse_nan(t_eval)
     jac = options.get("jac")
     sparse = issparse(jac) or options.get("jac_sparsity") is not None
     if callable(jac) and method == "Radau" and not complex_state:
@@ -156,11 +158,17 @@ def _compiled_right_hand_side(fun, y0, args, compile):
     return bound.functions[0] if bound.compiled else None
 
 
-def _switched(fun, t_span, y0, method, t_eval, dense_output, events, args, switches, compile, own, options):
-    """A run with switches: check, run in slices, assemble."""
+def _check_span(t_span) -> tuple[float, float]:
+    """Begin and end; the end may be infinite (a terminal event stops the run), NaN would never be reached."""
     t_0, t_1 = (float(t) for t in t_span)
     if math.isnan(t_1) or not math.isfinite(t_0):
         raise NonFiniteError(f"`t_span` is ({t_0}, {t_1}); a finite start and a number as end are wanted.")
+    return t_0, t_1
+
+
+def _switched(fun, t_span, y0, method, t_eval, dense_output, events, args, switches, compile, own, options):
+    """A run with switches: check, run in slices, assemble."""
+    t_0, t_1 = _check_span(t_span)
     y0 = np.array(y0, dtype=float)
     if y0.ndim != 1:
         raise ShapeError(f"`y0` has shape {y0.shape}; one dimension is wanted.")
@@ -213,12 +221,19 @@ def _switched(fun, t_span, y0, method, t_eval, dense_output, events, args, switc
     return _assemble(run, slices, t_0, y0, t_eval, dense_output, seen)
 
 
+def _refuse_nan(t_eval):
+    """NaN passes every comparison with the span."""
+    if t_eval is not None and np.any(np.isnan(np.asarray(t_eval, dtype=float))):
+        raise NonFiniteError("`t_eval` contains NaN: give instants within `t_span`.")
+
+
 def _checked_t_eval(t_eval, t_0, t_1):
     if t_eval is None:
         return None
     t_eval = np.asarray(t_eval, dtype=float)
     if t_eval.ndim != 1:
         raise ValueError("`t_eval` must be 1-dimensional.")
+    _refuse_nan(t_eval)
     if np.any(t_eval < min(t_0, t_1)) or np.any(t_eval > max(t_0, t_1)):
         raise ValueError("Values in `t_eval` are not within `t_span`.")
     step = np.diff(t_eval)

@@ -29,7 +29,7 @@ from nonsmooth._core.jit import (
     user_kernel,
 )
 from nonsmooth._core.rk import RHS
-from nonsmooth.errors import InputError, ShapeError
+from nonsmooth.errors import InputError, ModelError, ShapeError
 
 from .switch import Switch, extra_arguments, positional_count
 
@@ -123,7 +123,7 @@ def make_plan(fun, switches: tuple[Switch, ...], n: int, args: tuple, compiled: 
         m,
         with_mode,
         owner,
-        [name for k, switch in enumerate(switches) for name in switch.names(k)],
+        _distinct([name for k, switch in enumerate(switches) for name in switch.names(k)]),
         g_calls,
         reset_calls,
         ints,
@@ -132,6 +132,16 @@ def make_plan(fun, switches: tuple[Switch, ...], n: int, args: tuple, compiled: 
         tuple(functions),
         is_compiled,
     )
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """`names`, if no two are the same: events could not be told apart."""
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise ModelError(
+                f"the name {name!r} belongs to switches {names.index(name)} and {i}: rename one."
+            )
+    return names
 
 
 def _reset_table(owner, switches, reset_calls):

@@ -267,6 +267,8 @@ class SwitchedRun:
                     )
             self.pending = rows, Q
             self._raise_kept()
+            if self.latest is not None:
+                self._refuse_endless()
             if self.bound.plan.rates and self.latest is not None:
                 check_rates_at_events(self, rows, self.latest)
             if code != core.FULL:
@@ -380,11 +382,26 @@ class SwitchedRun:
                 )
             )
             return
-        names = sorted({event.name for event in self.events[-2 * self.bound.m - 2 :] if event.t == self.t})
-        raise EventError(
-            f"events follow each other without end at t = {self.t:.9g}: cycle of {', '.join(map(repr, names))} (more than "
-            f"{self.options.max_chain} rounds): a reset makes its own or another switch fire again at once."
+        raise self._endless(
+            {event.name for event in self.events[-2 * self.bound.m - 2 :] if event.t == self.t}
         )
+
+    def _endless(self, names) -> EventError:
+        return EventError(
+            f"events follow each other without end at t = {self.t:.9g}: cycle of {', '.join(map(repr, sorted(names)))} (more "
+            f"than {self.options.max_chain} rounds): a reset makes its own or another switch fire again at once."
+        )
+
+    def _refuse_endless(self):
+        """A reset that puts the state back on its switch makes it fire again a rounding of time later, and so on."""
+        n = (
+            self.options.max_chain * self.bound.m + 1
+        )  # some switch has fired more than `max_chain` times in so many events
+        if len(self.events) < n:
+            return
+        first, last = self.events[-n], self.events[-1]
+        if abs(last.t - first.t) <= 32 * self.options.max_chain * EPS * abs(last.t):
+            raise self._endless({event.name for event in self.events[-2 * self.bound.m - 2 :]})
 
     def _event_at_end(self):
         """A zero exactly at the end of the span, reached but not passed: reported once."""

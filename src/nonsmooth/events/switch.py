@@ -59,6 +59,8 @@ class Switch:
     def __post_init__(self) -> None:
         if not callable(self.g):
             raise InputError(f"`g` of a switch is {self.g!r}; a function g(t, y) is wanted.")
+        if self.name is not None and not isinstance(self.name, str):
+            raise InputError(f"`name` of a switch is {self.name!r}; text is wanted.")
         for label in ("rate", "reset"):
             value = getattr(self, label)
             if value is not None and not callable(value):
