@@ -92,6 +92,7 @@ from .filippov_step import (
     LOOK,
     call_rhs,
     crosses,
+    extremes,
     keep_values,
     limit_by_weights,
     look_inside,
@@ -316,11 +317,7 @@ def begin(method, work, control, run, out, sets, flags):
     call_rhs(run.calls[A_SWITCH], opt[T], y, p, C[G_ROOT])
     h, w = lay[H], lay[WATCH]
     for j in range(starts.size - 1):
-        low = np.inf
-        high = -np.inf
-        for k in range(starts[j], starts[j + 1]):
-            low = min(low, p[h + k])
-            high = max(high, p[h + k])
+        low, high = extremes(run, j)
         spread = high - low
         if not np.isfinite(spread) or spread <= 0.0:
             return False

@@ -54,17 +54,24 @@ call_rhs = caller(RHS)
 LOOK = int64(METHOD_T, WORK_T, RUN_T, float64, int64)
 
 
+@kernel(types.UniTuple(float64, 2)(RUN_T, int64), internal=True)
+def extremes(run, j):
+    """The smallest and the largest indicator of group j."""
+    low = np.inf
+    high = -np.inf
+    for k in range(run.starts[j], run.starts[j + 1]):
+        value = run.p[run.lay[H] + k]
+        low = min(low, value)
+        high = max(high, value)
+    return low, high
+
+
 @kernel(void(RUN_T, float64), internal=True)
 def thresholds(run, epsilon):
     """Update the size of each group's indicators and epsilon of the epsilon-active sets from h at the present state."""
     p, C, lay, starts = run.p, run.C, run.lay, run.starts
-    h = lay[H]
     for j in range(starts.size - 1):
-        low = np.inf
-        high = -np.inf
-        for k in range(starts[j], starts[j + 1]):
-            low = min(low, p[h + k])
-            high = max(high, p[h + k])
+        low, high = extremes(run, j)
         spread = high - low
         for k in range(starts[j], starts[j + 1]):
             if spread > C[H_SCALE, k]:
