@@ -208,3 +208,20 @@ def test_bench_and_warmup():
     assert timed.exit_code == 0 and "falling_ball" in timed.stdout and "µs/step" in timed.stdout
     warmed = call("warmup", "falling_ball")
     assert warmed.exit_code == 0 and "falling_ball" in warmed.stdout
+
+
+def test_reader_that_goes_away_is_no_error():
+    code = "import sys; from nonsmooth.cli import main; sys.argv[1:] = ['list']; main()"
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([sys.executable, "-c", code], stdout=writing, stderr=subprocess.PIPE, timeout=120)  # noqa: S603
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_tolerance_out_of_range_and_a_file_as_folder(tmp_path):
+    result = call("run", "falling_ball", "--rtol", "5")
+    assert result.exit_code == cli.USAGE and "--rtol is 5.0" in text(result)
+    (tmp_path / "file").write_text("x")
+    result = call("run", "falling_ball", "--out", tmp_path / "file")
+    assert result.exit_code == cli.STORAGE and "is a file" in text(result)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import math
+import os
 import signal
 import sys
 import time
@@ -23,6 +24,7 @@ from typing import Annotated, Any
 import typer
 
 USAGE, MODEL, RUN, STORAGE, INTERRUPTED, TERMINATED = 2, 3, 4, 5, 130, 143
+RTOL = 2.3e-15, 1.0  # what the schemes accept
 
 app = typer.Typer(
     name="nonsmooth",
@@ -63,6 +65,10 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         except (SolverError, IntegrationError) as error:
             _fail(str(error), error)
             raise typer.Exit(RUN) from error
+        except (
+            BrokenPipeError
+        ):  # whoever reads has seen enough (`| head`): no error, and nothing more to write
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except (StorageError, OSError) as error:
             _fail(str(error), error)
             raise typer.Exit(STORAGE) from error
@@ -154,6 +160,8 @@ def run(
     """Run a problem: summary table, and with --out a picture (PNG) and the result (HDF5)."""
     _positive("--dt", dt)
     _positive("--rtol", rtol)
+    if rtol is not None and not RTOL[0] <= rtol <= RTOL[1]:
+        raise UsageError(f"--rtol is {rtol}; it must lie between {RTOL[0]:g} and {RTOL[1]:g}.")
     _positive("--t-end", t_end)
     if every < 1:
         raise UsageError(f"--every is {every}; it must be at least 1.")
@@ -209,6 +217,8 @@ def _output_files(out: Path | None, name: str, overwrite: bool) -> dict[str, Pat
     if out is None:
         return {}
     files = {"picture": out / f"{name}.png", "result": out / f"{name}.h5"}
+    if out.exists() and not out.is_dir():
+        raise OutputExistsError(f"--out {out} is a file: give the name of a folder.")
     out.mkdir(parents=True, exist_ok=True)
     for path in files.values():
         if path.exists() and not overwrite:
