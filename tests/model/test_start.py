@@ -1,11 +1,12 @@
 """Checks of the start before any step, and its repair where asked for."""
 
 import logging
+import warnings
 
 import numpy as np
 import pytest
 
-from nonsmooth import Contact, ConvexSet, FrictionElement, Joint, MechanicalSystem, SetValuedElement
+from nonsmooth import Contact, ConvexSet, FrictionElement, Joint, MechanicalSystem, SetValuedElement, simulate
 from nonsmooth.errors import (
     InconsistentStateError,
     InputError,
@@ -13,6 +14,7 @@ from nonsmooth.errors import (
     NonFiniteError,
     PenetrationWarning,
     RangeError,
+    RedundantConstraintWarning,
     ShapeError,
 )
 from nonsmooth.model import start
@@ -125,3 +127,25 @@ def test_overlap_at_the_start():
     with pytest.warns(PenetrationWarning, match="'floor' overlaps by 0.0001"):
         same, _ = start.consistent_start(slight, 0.0, q, u, project=False, resolve=False)
     assert np.array_equal(same, q)  # no kick
+
+
+def two_bars(second):
+    bars = Joint(lambda t, q: np.array([q[0] + q[1], second(q)]), name="bar")
+    return MechanicalSystem(np.eye(2), lambda t, q, u: np.array([1.0, 0.0]), joints=bars)
+
+
+def test_joints_that_contradict_each_other_are_refused():
+    system = two_bars(lambda q: 2 * q[0] + 2 * q[1] - 1.0)
+    with pytest.raises(ModelError, match=r"contradict each other.*'bar \[0\]'.*'bar \[1\]'"):
+        simulate(system, (0, 1), [0.0, 0.0], [0.0, 0.0], dt=0.1, project=True)
+
+
+def test_redundant_joints_are_accepted_with_a_warning():
+    system = two_bars(lambda q: 2 * q[0] + 2 * q[1])
+    with pytest.warns(RedundantConstraintWarning, match=r"2 constraints have rank 1: 'bar \[1\]'"):
+        result = simulate(system, (0, 1), [0.0, 0.0], [0.0, 0.0], dt=0.1)
+    # the force along the bar's free direction moves both coordinates apart
+    np.testing.assert_allclose(result.u[:, -1], [0.5, -0.5], atol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simulate(two_bars(lambda q: q[0] - q[1]), (0, 1), [0.0, 0.0], [0.0, 0.0], dt=0.1)

@@ -19,6 +19,7 @@ from nonsmooth.errors import (
     NonFiniteError,
     PenetrationWarning,
     RangeError,
+    RedundantConstraintWarning,
     ShapeError,
 )
 
@@ -190,6 +191,13 @@ def consistent_start(model, t, q, u, project: bool, resolve: bool) -> tuple[np.n
             L,
         )
         position, velocity = model.joint_residuals(t, q, u)
+        if np.max(np.abs(position)) > CONSISTENCY * L:
+            worst = sorted(range(position.size), key=lambda k: -abs(position[k]))[:2]
+            raise ModelError(
+                "the joints contradict each other: no position near the start satisfies them all (left over: "
+                + ", ".join(f"{_row_name(model, k)!r} by {position[k]:.3g}" for k in sorted(worst))
+                + "); take one of them away or correct it."
+            )
     if velocity.size and np.max(np.abs(velocity)) > CONSISTENCY * max(V, 1e-8):
         k = int(np.argmax(np.abs(velocity)))
         if not project:
@@ -201,7 +209,43 @@ def consistent_start(model, t, q, u, project: bool, resolve: bool) -> tuple[np.n
         J = WT[laws.n_rows - laws.n_J :]
         M_inv_JT = np.linalg.solve(model.mass_matrix(t, q), J.T)
         u = u - M_inv_JT @ (np.linalg.pinv(J @ M_inv_JT) @ velocity)
+        velocity = model.joint_residuals(t, q, u)[1]
+        if np.max(np.abs(velocity)) > CONSISTENCY * max(V, 1e-8):
+            k = int(np.argmax(np.abs(velocity)))
+            raise ModelError(
+                f"the constraints contradict each other on velocity level: {_row_name(model, k)!r} stays violated by "
+                f"{velocity[k]:.3g}; take one of them away or correct it."
+            )
+    _tell_redundant(model, t, q)
     return q, u
+
+
+def _tell_redundant(model, t, q):
+    """A warning where joints depend on each other: their impulses are not unique, the motion is."""
+    laws = model.laws
+    if laws.n_J < 2:
+        return
+    J = model.directions(t, q)[0][laws.n_rows - laws.n_J :]
+    # Gram-Schmidt, row by row: a row that lies in the span of those before it is a dependent one
+    basis: list[np.ndarray] = []
+    dependent = []
+    for k, row in enumerate(J):
+        rest = row / max(float(np.linalg.norm(row)), 1e-300)
+        for _ in range(2):
+            for vector in basis:
+                rest = rest - (vector @ rest) * vector
+        size = float(np.linalg.norm(rest))
+        if size > 1e-10:
+            basis.append(rest / size)
+        else:
+            dependent.append(_row_name(model, k))
+    if dependent:
+        warnings.warn(
+            f"{laws.n_J} constraints have rank {len(basis)}: {', '.join(map(repr, dependent[:5]))} depend(s) on the others; the "
+            "impulses of such constraints are not unique.",
+            RedundantConstraintWarning,
+            stacklevel=4,
+        )
 
 
 def _row_name(model, k):
