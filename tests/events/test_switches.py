@@ -351,30 +351,25 @@ def test_scipy_events_together_with_switches():
 
     apex.direction = -1
     ball = Switch(lambda t, y: y[0], kind="unilateral", reset=lambda t, y: [y[0], -y[1]])
-    result = solve_ivp(
-        lambda t, y: [y[1], -10.0],
-        (0, 3),
-        [0.2, 2.0],
-        "DOP853",
-        switches=[ball],
-        events=apex,
-        rtol=1e-10,
-        atol=1e-10,
-    )
+
+    def run(**options):
+        return solve_ivp(
+            lambda t, y: [y[1], -10.0],
+            (0, 3),
+            [0.2, 2.0],
+            "DOP853",
+            switches=[ball],
+            events=apex,
+            rtol=1e-10,
+            atol=1e-10,
+            **options,
+        )
+
+    result = run()
     assert result.t_events[0].size >= 3
     np.testing.assert_allclose(result.y_events[0][:, 0], 0.4, atol=1e-8)
     apex.terminal = 2
-    result = solve_ivp(
-        lambda t, y: [y[1], -10.0],
-        (0, 3),
-        [0.2, 2.0],
-        "DOP853",
-        switches=[ball],
-        events=apex,
-        rtol=1e-10,
-        atol=1e-10,
-        dense_output=True,
-    )
+    result = run(dense_output=True)
     assert result.status == 1 and result.t[-1] == result.t_events[0][-1]
     np.testing.assert_allclose(result.sol(result.t[-1])[0], 0.4, atol=1e-8)
 
