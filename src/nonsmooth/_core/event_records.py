@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import f8_1, f8_2, float64, i8_1, int64, kernel, types
+from .jit import kernel
 
 EPS = 2.220446049250313e-16
 
@@ -122,7 +122,3 @@ def put_event(out, sw, t, i, kind, direction, iterations, rate, left, right):
 def touch_tolerance(sw, i):
     """Below this |g_i| counts as zero where it does not cross."""
     return max(sw.reals[i, TOL], 64.0 * EPS * sw.reals[i, SCALE])
-
-
-SWITCHES_T = types.NamedTuple([types.Array(int64, 2, "C")] + [f8_2] * 4 + [f8_1, i8_1, f8_1], Switches)
-OUTPUT_T = types.NamedTuple([f8_2, types.Array(float64, 3, "C"), f8_2, i8_1], Output)

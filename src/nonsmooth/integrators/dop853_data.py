@@ -6,7 +6,7 @@ Twelve stages of order 8, two error estimators (orders 5 and 3), three more stag
 written as ``{column: value}``.
 """
 
-STAGES, EXTRA = 12, 3
+STAGES = 12
 
 C = [
     0.0,
