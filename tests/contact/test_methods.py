@@ -11,9 +11,11 @@ from nonsmooth._core.nonsmooth_newton import FISCHER_BURMEISTER, equations
 from nonsmooth.contact.anderson import Combination
 from nonsmooth.contact.dissection import dissect
 from nonsmooth.contact.fclib import read_fclib
+from nonsmooth.contact.knots import untie
 from nonsmooth.contact.problem import ContactProblem
 from nonsmooth.contact.pyramid import Pyramid
 from nonsmooth.contact.residual import residual
+from nonsmooth.contact.run import Run
 from nonsmooth.contact.solve import solve_contact
 from nonsmooth.errors import InputError, RangeError
 
@@ -268,6 +270,51 @@ def test_anderson_needs_fewer_sweeps():
 def test_large_piles_are_accelerated():
     problem = spheres(6, 350)
     result = solve_contact(problem, tol=1e-3)
-    assert result.success and result.method.startswith("auto: nsgs-anderson")
+    assert result.success and result.method.startswith("auto: nsgs-knots")
     again = solve_contact(spheres(6, 350), tol=1e-3)
     np.testing.assert_array_equal(again.r, result.r)
+
+
+def tangled(columns=40):
+    """Columns of spheres, and among them 25 contacts on one body on which sweeps stall."""
+    hard = read_fclib(DATA / "OneObject-i100000-316.hdf5")
+    easy = spheres(5, columns)
+    scale = hard.rho.mean() / easy.rho.mean()
+    W = sp.block_diag([easy.W, hard.W * scale], format="csc")
+    q = np.concatenate([easy.q, hard.q * easy.q_norm / hard.q_norm])
+    return ContactProblem(W, q, np.concatenate([easy.mu, hard.mu])), easy.n_contacts
+
+
+def test_knots_are_untied():
+    problem, first = tangled()
+    stuck = solve_contact(problem, "nsgs-anderson", tol=1e-8, max_iter=3000)
+    assert not stuck.success
+    result = solve_contact(problem, "nsgs-knots", tol=1e-8, max_iter=3000)
+    assert result.success and result.iterations < 3000
+    # solved but for the knot: one attempt is enough
+    start = np.concatenate([result.r[: 3 * first], stuck.r[3 * first :]])
+    run = Run(problem, 1e-8)
+    loose = untie(problem, start, run)
+    assert run.measure(loose) < 1e-2 * run.measure(start)
+    np.testing.assert_allclose(loose[: 3 * first], start[: 3 * first], atol=1e-7)
+
+
+def test_residuals_everywhere_are_no_knot():
+    problem = spheres(5, 80)
+    start = np.zeros(problem.q.size)
+    assert untie(problem, start, Run(problem, 1e-8)) is start
+    # nothing left to do
+    solved = solve_contact(problem, tol=1e-12).r
+    np.testing.assert_allclose(untie(problem, solved, Run(problem, 1e-8)), solved, atol=1e-9)
+
+
+def test_knots_do_not_depend_on_units():
+    problem, _ = tangled(10)
+    result = solve_contact(problem, "nsgs-knots", tol=1e-8)
+    for mass, speed in ((2.0**20, 2.0**-10), (2.0**-20, 2.0**10)):
+        other = ContactProblem(problem.W / mass, problem.q * speed, problem.mu)
+        again = solve_contact(other, "nsgs-knots", tol=1e-8)
+        assert again.success and again.iterations == result.iterations
+        np.testing.assert_allclose(
+            again.u, result.u * speed, rtol=0.0, atol=1e-9 * np.abs(result.u).max() * speed
+        )

@@ -69,7 +69,7 @@ class Combination:
         return out
 
 
-def nsgs_anderson(problem, r, run, max_iter=None, budget=math.inf, trial=0.25, memory=5):
+def nsgs_anderson(problem, r, run, max_iter=None, budget=math.inf, trial=0.25, memory=10):
     """Sweep with acceleration until `run.tol` is met; arguments and results as in `nonsmooth.contact.nsgs.nsgs`.
 
     Parameters

@@ -1,8 +1,8 @@
 """`auto`: stages that hand over their best impulses, switched by counts and progress, never by the clock.
 
-1. NSGS, accelerated where problems are large, as long as its measured rate promises to be cheaper than Newton's
-   method.
-2. Large piles of bodies: interior points, which find the forces of a pile at rest where sweeps are slow.
+1. NSGS, where problems are large accelerated and with knots untied, as long as its measured rate promises to be cheaper
+   than Newton's method.
+2. Large piles of bodies at rest: interior points, which find their forces where sweeps are slow.
    Then proximal Newton from the best so far: superlinear, made for redundant contacts.
 3. If that stalls: ADMM from rest, longer in every round, then proximal Newton from its result. Hard problems
    are non-monotone and the basin of Newton's method decides; a fresh start helps more than insisting on the
@@ -18,16 +18,18 @@ import math
 import numpy as np
 
 from nonsmooth.contact.admm import admm
-from nonsmooth.contact.anderson import nsgs_anderson
 from nonsmooth.contact.interior_point import interior_point
+from nonsmooth.contact.knots import nsgs_knots
 from nonsmooth.contact.newton import DENSE_ROWS, newton
 from nonsmooth.contact.nsgs import nsgs
 from nonsmooth.contact.residual import project
 
 #: Sweeps of NSGS, per block in a row of W, that cost about as much as solving by Newton's method.
 SWEEPS_WORTH_NEWTON = 40
-#: Above this many rows a local problem in space is left to NSGS.
+#: Above this many rows a factorisation is dear; a local problem in space is left to NSGS.
 HEAVY_ROWS = 6000
+#: Newton iterations on such a problem, and the velocity of sliding, relative to the one without impulses, below which it rests.
+HEAVY_STEPS, RESTING = 40, 0.1
 #: Iterations of ADMM before each further attempt with Newton's method.
 ROUNDS = (1000, 3000, 10_000)
 
@@ -49,7 +51,7 @@ def auto(problem, r, run):
         )  # factors fill up as problems grow
         # residuals of many bodies stall and fall in turns: where a factorisation is expensive, wait longer
         if problem.q.size > HEAVY_ROWS:
-            work.stage("nsgs-anderson", nsgs_anderson, r, max(5000, int(worth)), budget=worth, trial=0.5)
+            work.stage("nsgs-knots", nsgs_knots, r, max(5000, int(worth)), budget=worth, trial=0.5)
         else:
             work.stage("nsgs", nsgs, r, max(5000, int(worth)), budget=worth)
     if problem.global_form is None and problem.q.size > HEAVY_ROWS and fullness > 6:
@@ -57,9 +59,9 @@ def auto(problem, r, run):
         if work.going():
             work.stage("nsgs", nsgs, work.r, 50_000)
         return work.r, work.best, work.total
-    if work.going() and _resting(problem):
-        # at rest the shift vanishes and one convex problem is all there is
-        work.stage("interior-point", interior_point, np.zeros(problem.q.size), 40)
+    if problem.q.size > HEAVY_ROWS:
+        _heavy(work)
+        return work.r, work.best, work.total
     if work.going():
         work.stage("newton", newton, work.r, 300, eps=1e-4)
     if problem.q.size <= DENSE_ROWS:
@@ -74,10 +76,23 @@ def auto(problem, r, run):
     return work.r, work.best, work.total
 
 
-def _resting(problem) -> bool:
-    """Whether this is a large pile of bodies, where sweeps are slow and interior points find the forces at rest."""
+def _heavy(work):
+    """A few factorisations for problems of which each takes seconds; more of them have not been seen to help."""
+    if work.going() and _resting(work.problem, work.r):
+        # at rest the shift vanishes and one convex problem is all there is
+        work.stage("interior-point", interior_point, np.zeros(work.problem.q.size), 40)
+    if work.going():
+        work.stage("newton", newton, work.r, HEAVY_STEPS, eps=1e-4)
+
+
+def _resting(problem, r) -> bool:
+    """Whether this is a pile of bodies in which hardly anything slides, so that interior points find the forces."""
     g = problem.global_form
-    return problem.q.size > HEAVY_ROWS and g is not None and g.G is None and not problem.bilateral.any()
+    if g is None or g.G is not None or problem.bilateral.any() or problem.dim == 1:
+        return False
+    u = problem.velocity(r).reshape(-1, problem.dim)
+    shift = problem.mu * np.sqrt(np.einsum("ij,ij->i", u[:, 1:], u[:, 1:]))
+    return float(np.linalg.norm(shift)) <= RESTING * problem.q_norm
 
 
 def _small(work):

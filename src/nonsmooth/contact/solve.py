@@ -20,6 +20,7 @@ from nonsmooth.contact.auto import auto
 from nonsmooth.contact.enumeration import enumeration
 from nonsmooth.contact.first_order import apgd, pjor
 from nonsmooth.contact.interior_point import interior_point
+from nonsmooth.contact.knots import nsgs_knots
 from nonsmooth.contact.newton import newton
 from nonsmooth.contact.newton_fb import newton_fb
 from nonsmooth.contact.nsgs import nsgs
@@ -99,6 +100,7 @@ METHODS = {
     "auto": auto,
     "nsgs": nsgs,
     "nsgs-anderson": nsgs_anderson,
+    "nsgs-knots": nsgs_knots,
     "newton": newton,
     "newton-fb": newton_fb,
     "interior-point": interior_point,
