@@ -17,6 +17,7 @@ from nonsmooth._core.direct import solve_direct
 from nonsmooth.contact.admm import admm
 from nonsmooth.contact.anderson import nsgs_anderson
 from nonsmooth.contact.auto import auto
+from nonsmooth.contact.colours import nsgs_coloured
 from nonsmooth.contact.enumeration import enumeration
 from nonsmooth.contact.first_order import apgd, pjor
 from nonsmooth.contact.interior_point import interior_point
@@ -99,6 +100,7 @@ class ContactResult:
 METHODS = {
     "auto": auto,
     "nsgs": nsgs,
+    "nsgs-coloured": nsgs_coloured,
     "nsgs-anderson": nsgs_anderson,
     "nsgs-knots": nsgs_knots,
     "newton": newton,
