@@ -41,7 +41,7 @@ class InconsistentStateError(InputError):
 
 
 class ScenarioError(InputError):
-    """A scenario file cannot be used."""
+    """A scenario file, or a name in it or in a model, cannot be used."""
 
 
 class SolverError(NonsmoothError, RuntimeError):

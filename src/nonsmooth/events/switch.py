@@ -11,6 +11,7 @@ import numpy as np
 
 from nonsmooth._core.jit import is_dispatcher
 from nonsmooth.errors import InputError, RangeError
+from nonsmooth.model.names import check_name
 from nonsmooth.model.parameters import Parameters
 
 
@@ -61,6 +62,8 @@ class Switch:
             raise InputError(f"`g` of a switch is {self.g!r}; a function g(t, y) is wanted.")
         if self.name is not None and not isinstance(self.name, str):
             raise InputError(f"`name` of a switch is {self.name!r}; text is wanted.")
+        if self.name is not None:
+            check_name(self.name, "a switch")
         for label in ("rate", "reset"):
             value = getattr(self, label)
             if value is not None and not callable(value):

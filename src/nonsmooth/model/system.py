@@ -13,6 +13,7 @@ import numpy as np
 from nonsmooth.errors import InputError, IntegrationError, ModelError, NonFiniteError, RangeError
 from nonsmooth.model.elements import Contact, FrictionElement, Joint, NonholonomicConstraint, SetValuedElement
 from nonsmooth.model.model import Model
+from nonsmooth.model.names import check_name
 from nonsmooth.model.parameters import Parameters
 
 
@@ -61,7 +62,8 @@ class MechanicalSystem:
     force_tangents : pair of callables ``(t, q, u[, p]) -> (n, n_q)`` and ``-> (n, n)``
         dh/dq and dh/du for implicit schemes; found automatically if left out.
     quaternions : sequence of int
-        Where unit quaternions (w, x, y, z) begin in q; those of a start state are checked and normalised.
+        Where unit quaternions (w, x, y, z) begin in q; those of a start state are checked and normalised, and every step ends
+        with quaternions of length one.
     name : str
     """
 
@@ -149,6 +151,7 @@ class MechanicalSystem:
                     if name is None:
                         continue
                     place = f"{kind} {index}"
+                    check_name(name, place)
                     if name in seen:
                         raise ModelError(
                             f"the name {name!r} is used twice: by {seen[name]} and by {place}; rename one."
