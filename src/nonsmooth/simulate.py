@@ -141,7 +141,7 @@ def simulate(
         check_functions(model, t_0, q, u)
         check_mass(model, t_0, q)
         check_normals(model, t_0, q)
-        q, u = consistent_start(model, t_0, q, u, project, resolve)
+        q, u = consistent_start(model, t_0, q, u, project, resolve, t_1 - t_0)
         return _run(
             model, scheme, t_0, segments, q, u, instants, every, on_failure, on_energy_gain, output, overwrite, progress,
             max_steps, time_limit, audit, problem_name or system.name, coordinate_names, dump_path,

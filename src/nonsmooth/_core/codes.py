@@ -19,9 +19,11 @@ N_REALS = 3
 C, P, XI, LO, HI, B, BEST, GAMMA_B, FREE_GAMMA = range(9)
 N_ROWS = 9
 
-# positions in the int64 array of sizes and flags
-(S_NQ, S_NU, S_NN, S_NL, S_NR, S_HAS_B, S_CONST_M, S_CONST_W, S_HAS_ZETA, S_HAS_BOUNDS, S_READY) = range(11)
-N_SIZES = 11
+# positions in the int64 array of sizes and flags; where the S_UNIT unit quaternions begin in q comes behind them
+(
+    S_NQ, S_NU, S_NN, S_NL, S_NR, S_HAS_B, S_CONST_M, S_CONST_W, S_HAS_ZETA, S_HAS_BOUNDS, S_READY, S_UNIT,
+) = range(12)  # fmt: skip
+N_SIZES = 12
 
 # The laws of the model: `ints` rows KIND, ROW, DIM, LINK; `reals` rows MU, E.
 Laws = namedtuple("Laws", "ints reals")

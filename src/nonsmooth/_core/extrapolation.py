@@ -22,10 +22,11 @@ from collections import namedtuple
 
 import numpy as np
 
-from nonsmooth._core.codes import S_NL, S_NQ, S_NR, S_NU, E
+from nonsmooth._core.codes import S_NL, S_NQ, S_NR, S_NU, S_UNIT, E
 from nonsmooth._core.jit import by_reference, caller, float64, int64, kernel, typeof
 from nonsmooth._core.moreau import (
     A_STEPS,
+    A_UNIT,
     ACCEPT,
     BOOK,
     I_CHANGED,
@@ -36,6 +37,7 @@ from nonsmooth._core.moreau import (
     U_NEW,
     State,
     call_steps,
+    call_unit,
     scene_at,
     state_reference,
 )
@@ -241,6 +243,8 @@ def main_step(scene_address, problem, tableau, steps, begin, accepted, t, dt, or
         work_before = work
         error_old = error_before
         error_before = error
+    if size[S_UNIT]:
+        call_unit(f[A_UNIT], size, x.q_E)
     if xi[X_EMOD]:
         for l in range(n_laws):
             laws.reals[E, l] = x.e_0[l]

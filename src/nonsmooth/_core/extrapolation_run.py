@@ -174,8 +174,6 @@ def run_extrapolated(
         if not finished:
             # length of the actual step; a remainder shorter than a tenth of dt_min is swallowed
             dt = min(xf[F_DT_NEXT], dt_max)
-            if counters[C_FIRST]:
-                dt = dt_min
             t_new = t + dt
             if dt >= left - 0.1 * dt_min:
                 dt = left

@@ -23,6 +23,7 @@ from nonsmooth._core.codes import (
     S_NQ,
     S_NR,
     S_NU,
+    S_UNIT,
     USER_SET,
     B,
 )
@@ -34,11 +35,13 @@ from nonsmooth._core.moreau import (
     A_DIR,
     A_GAP,
     A_MASS,
+    A_UNIT,
     A_ZETA,
     DU,
     MASS_SINGULAR,
     OK,
     call_matrix,
+    call_unit,
     call_vector,
     scene_at,
 )
@@ -136,4 +139,6 @@ def hold(scene_address, steps, t, limit):
         else:
             for k in range(n_u):
                 q[k] -= du[k]
+        if size[S_UNIT] and stage < 2:
+            call_unit(f[A_UNIT], size, q)
     return OK

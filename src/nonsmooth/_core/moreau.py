@@ -11,6 +11,7 @@ Studer, Leine, Glocker 2008, sec. 3, with erratum 3 (no extra zeta in c) and kin
     c = W^T (u_B + M^-1 h dt) + zeta + e gamma_B
     P = prox(P - r (G P + c))                                                             (19)
     q_E = q_B + B(q_M) (u_B + u_E)/2 dt                                                   (21)
+    unit quaternions in q_E are divided by their length (see `unit_quaternions`)
 
 The implicit variant (a second base scheme for extrapolation) evaluates M, h, W at the end (t_E, q_E, u_E) by fixed-point
 iteration, and q_E = q_B + B u_E dt.
@@ -60,6 +61,7 @@ from nonsmooth._core.codes import (
     S_NR,
     S_NU,
     S_READY,
+    S_UNIT,
     USER_SET,
     XI,
     C,
@@ -76,6 +78,7 @@ from nonsmooth._core.jit import (
     f8_1,
     f8_2,
     float64,
+    i8_1,
     int64,
     kernel,
     typeof,
@@ -140,11 +143,12 @@ def make_output(n, n_q, n_u, n_rows, n_laws, with_begin):
 # Everything a step needs but the state: `f` addresses of the functions below, `prox` the contact problem of the active laws,
 # `info` about the last step, `totals` of the run.
 Scene = namedtuple("Scene", "f laws size options p w prox info totals")
-(A_MASS, A_FORCE, A_GAP, A_DIR, A_ZETA, A_BOUNDS, A_B, A_STEPS, A_STORE, A_MAIN, A_HOLD) = range(11)
+(A_MASS, A_FORCE, A_GAP, A_DIR, A_ZETA, A_BOUNDS, A_B, A_STEPS, A_STORE, A_MAIN, A_HOLD, A_UNIT) = range(12)
+N_FUNCTIONS = 12
 
 
 def _example():
-    functions = np.zeros(11, dtype=np.int64)
+    functions = np.zeros(N_FUNCTIONS, dtype=np.int64)
     laws = Laws(np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1)))
     prox = make_prox(functions, 1, 1, np.zeros(N_OPTIONS))
     return Scene(
@@ -231,9 +235,11 @@ def energy_of_laws(laws, prox, M, u, u_new, zeta, n_active, n_u, t_E, totals):
 
 STEPS = int64(int64, int64, int64, float64, float64, int64, int64, int64)
 call_steps = caller(STEPS)
+UNIT = void(i8_1, f8_1)
+call_unit = caller(UNIT)
 
 # what `moreau_steps` is asked for, as a sum
-BOOK, STOP, ACCEPT = 1, 2, 4
+BOOK, STOP, ACCEPT, LENGTH = 1, 2, 4, 8
 
 
 @kernel(STEPS, part=True)
@@ -246,7 +252,8 @@ def moreau_steps(scene_address, problem, state_address, t_0, dt, first, n_steps,
     changed in the last one, or -1.
 
     Wishes: BOOK keeps the books of energy, STOP ends with the first step that shows another structure, ACCEPT goes on where
-    the solver did not converge. (One call for many steps, because a call costs as much as a small step.)
+    the solver did not converge, LENGTH divides unit quaternions by their length. (One call for many steps, because a call
+    costs as much as a small step.)
     """
     scene = scene_at(scene_address)
     state = state_at(state_address)
@@ -487,6 +494,8 @@ def moreau_steps(scene_address, problem, state_address, t_0, dt, first, n_steps,
                 s = (1.0 - share) * u[i] + share * u_new[i]
             q_new[i] = q[i] + dt * s
             check += q_new[i] - q_new[i]
+        if wishes & LENGTH:
+            call_unit(f[A_UNIT], size, q_new)
         for i in range(n_u):
             check += u_new[i] - u_new[i]
         if check != 0.0:  # inf - inf and nan - nan are nan
@@ -568,6 +577,8 @@ def store(scene_address, state_address, output_address, k, t_out, t, dt, with_be
     for i in range(n_q):
         end = w.coords[Q_NEW, i]
         out.q[k, i] = end if s == 1.0 else state.q[i] + s * (end - state.q[i])
+    if size[S_UNIT]:
+        call_unit(scene.f[A_UNIT], size, out.q[k])
     for i in range(n_u):
         end = w.speeds[U_NEW, i]
         out.u[k, i] = end if s_u == 1.0 else state.u[i] + s_u * (end - state.u[i])
@@ -581,11 +592,12 @@ def store(scene_address, state_address, output_address, k, t_out, t, dt, with_be
 def functions(model_functions, more=()):
     """The array `Scene.f`: the seven functions of a model (it keeps them alive), and the parts of the loops.
 
-    `more` are further parts, pairs (function, signature).
+    `more` are the parts A_MAIN, A_HOLD, A_UNIT, as far as they are wanted: pairs (function, signature), or None.
     """
     mass, force, gap, directions, zeta, bounds, kinematics = model_functions
     parts = (
         (mass, MATRIX), (force, VECTOR), (gap, VECTOR), (directions, MATRIX), (zeta, VECTOR), (bounds, VECTOR),
-        (kinematics, MATRIX), (moreau_steps, STEPS), (store, STORE), *more,
+        (kinematics, MATRIX), (moreau_steps, STEPS), (store, STORE),
+        *(part or (store, STORE) for part in more),  # a place not wanted is never called
     )  # fmt: skip
     return addresses(*zip(*parts))

@@ -1,6 +1,6 @@
 """Many steps of Moreau's midpoint rule with constant step size, compiled (the step itself is in `moreau`)."""
 
-from nonsmooth._core.codes import KIND, S_NL, S_NQ, S_NR, S_NU
+from nonsmooth._core.codes import KIND, S_NL, S_NQ, S_NR, S_NU, S_UNIT
 from nonsmooth._core.jit import f8_1, f8_2, i8_1, i8_2, int64, kernel
 from nonsmooth._core.moreau import (
     A_STEPS,
@@ -21,6 +21,7 @@ from nonsmooth._core.moreau import (
     C_TOTAL,
     I_AHEAD,
     I_CHANGED,
+    LENGTH,
     OK,
     Q_NEW,
     STOP,
@@ -51,7 +52,7 @@ def run_moreau(at_scene, problem, at_state, at_output, clock, counters, events, 
     n_laws = size[S_NL]
     n_eval = t_eval.size
     capacity = out.q.shape[0]
-    wishes = BOOK + STOP + (ACCEPT if counters[C_ACCEPT] != 0 else 0)
+    wishes = BOOK + STOP + (ACCEPT if counters[C_ACCEPT] != 0 else 0) + (LENGTH if size[S_UNIT] != 0 else 0)
     left = budget
     while left > 0:
         step = counters[C_STEP]

@@ -35,6 +35,7 @@ from nonsmooth._core.codes import (
     S_NQ,
     S_NR,
     S_NU,
+    S_UNIT,
 )
 from nonsmooth._core.jit import (
     JIT_ENABLED,
@@ -336,13 +337,14 @@ class Model:
     def sizes(self) -> np.ndarray:
         """Sizes and flags for the compiled loops."""
         core = self.core
-        size = np.zeros(N_SIZES, dtype=np.int64)
+        size = np.zeros(N_SIZES + len(self.quaternions), dtype=np.int64)
         size[S_NQ], size[S_NU] = self.n_q, self.n_u
         size[S_NN], size[S_NL], size[S_NR] = self.laws.n_N, self.laws.n_laws, self.laws.n_rows
         size[S_HAS_B] = self.f_kinematics is not None
         size[S_CONST_M], size[S_CONST_W] = self._compiled["constant"]
         size[S_HAS_ZETA] = core.zeta is not no_vector
         size[S_HAS_BOUNDS] = core.bounds is not no_vector
+        size[S_UNIT], size[N_SIZES:] = len(self.quaternions), self.quaternions
         return size
 
     # -- plain NumPy ------------------------------------------------------------------------------------------------
@@ -350,6 +352,11 @@ class Model:
     @property
     def params(self) -> dict[str, Any]:
         return self.parameters.as_dict()
+
+    @property
+    def quaternions(self) -> tuple[int, ...]:
+        """Where unit quaternions begin in q."""
+        return self.system.quaternions
 
     @property
     def derivative_sources(self) -> dict[str, str]:

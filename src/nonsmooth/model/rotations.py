@@ -63,9 +63,17 @@ def inertia_matrix(inertia, name: str = "inertia") -> np.ndarray:
     return J
 
 
+def normalised(q: np.ndarray, places: Sequence[int]) -> np.ndarray:
+    """`q` with the quaternions that begin at `places` divided by their lengths."""
+    if places:
+        q = q.copy()
+    for place in places:
+        q[place : place + 4] /= np.linalg.norm(q[place : place + 4])
+    return q
+
+
 def unit_quaternions(q: np.ndarray, places: Sequence[int]) -> np.ndarray:
-    """`q` with the quaternions that begin at `places` normalised; a warning where that changes one noticeably."""
-    q = q.copy()
+    """`q` with the quaternions that begin at `places` checked and normalised; a warning where that changes one noticeably."""
     for place in places:
         if place + 4 > q.size:
             raise ShapeError(
@@ -82,5 +90,4 @@ def unit_quaternions(q: np.ndarray, places: Sequence[int]) -> np.ndarray:
                 NormalisationWarning,
                 stacklevel=4,
             )
-        q[place : place + 4] /= length
-    return q
+    return normalised(q, places)

@@ -22,6 +22,7 @@ from nonsmooth.errors import (
     RedundantConstraintWarning,
     ShapeError,
 )
+from nonsmooth.model.rotations import normalised
 
 logger = logging.getLogger("nonsmooth")
 
@@ -143,10 +144,13 @@ def check_normals(model, t: float, q: np.ndarray) -> None:
                 )
 
 
-def consistent_start(model, t, q, u, project: bool, resolve: bool) -> tuple[np.ndarray, np.ndarray]:
+def consistent_start(
+    model, t, q, u, project: bool, resolve: bool, span: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
     """Check gaps and joints of the start; repair them only if asked."""
     q, u = q.copy(), u.copy()
-    L = length_scale(q)
+    # a start at the origin of its coordinates tells no length, but how far it moves in the span does
+    L = max(length_scale(q), 1e-5 * span * float(np.max(np.abs(u), initial=0.0)))
     V = max(float(np.max(np.abs(u), initial=0.0)), 1e-300)
     laws = model.laws
     gaps = model.gaps(t, q)
@@ -264,5 +268,5 @@ def _move(model, t, q, residual, rows, L):
         J = WT[rows][active]
         M_inv_JT = np.linalg.solve(model.mass_matrix(t, q), J.T)
         delta = M_inv_JT @ (np.linalg.pinv(J @ M_inv_JT) @ -r[active])
-        q = q + model.kinematic_matrix(t, q) @ delta
+        q = normalised(q + model.kinematic_matrix(t, q) @ delta, model.quaternions)
     return q

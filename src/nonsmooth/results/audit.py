@@ -18,6 +18,8 @@ from nonsmooth.results.moreau_check import StepCheck, check_moreau_step, largest
 
 _EPS = np.finfo(np.float64).eps
 _IMPULSES = ("P_N", "P_T", "P_J")
+# change of a quaternion's length in one step that is worth a word: about a third of a radian per step
+_STRETCH = 1e-4
 
 
 @dataclass
@@ -300,6 +302,12 @@ def _residuals(audit: Audit, checks: Sequence[tuple[float, StepCheck]]) -> None:
     audit.activation_mismatch = sum(c.mismatch for _, c in checks)
     if checks[0][1].unchecked_laws:
         audit.notes.append(f"{checks[0][1].unchecked_laws} laws with a user-defined set were not recomputed")
+    stretch, t = _worst(checks, "stretch")
+    if stretch > _STRETCH:
+        audit.notes.append(
+            f"a quaternion had a length wrong by {stretch:.2g} before it was normalised at t = {t:.6g}: the body turns too far "
+            "in a step; use a smaller dt"
+        )
 
 
 def _worst(checks: Sequence[tuple[float, StepCheck]], name: str) -> tuple[float, float]:

@@ -4,6 +4,7 @@ For a step from (t_B, q_B, u_B) to (t_E, q_E, u_E) with impulses P, notation as 
 
     t_M = t_B + dt/2,  q_M = q_B + B(q_B) u_B dt/2                                  midpoint
     M_M (u_E - u_B) - h_M dt - W_M P = 0                                            eq. (15), momentum
+    q_E = q_B + B(q_M) (u_B + u_E)/2 dt, then unit quaternions divided by length    eq. (21), position
     -(gamma_E + e gamma_B) in N_C(P),  gamma = W_M^T u + zeta                       eq. (17), law
     P_i = prox_Ci(P_i - r_i xi_i),  xi = gamma_E + e gamma_B,  r_i = 1/max G_ii     eq. (19), natural map
     Delta T = 1/2 (W^T (u_E + u_B))^T P + 1/2 (u_E + u_B)^T h dt                    energy identity
@@ -52,6 +53,7 @@ class StepCheck:
     gap: float
     travel: float
     unchecked_laws: int
+    stretch: float
 
 
 def check_moreau_step(
@@ -104,7 +106,13 @@ def check_moreau_step(
 
     # Positions, eq. (21)
     move = system.kinematic_matrix(t_M, q_M) @ (0.5 * dt * (u_B + u_E))
-    position = relative(largest(q_E - q_B - move), largest(q_B, q_E, move))
+    q_new = q_B + move
+    stretch = 0.0
+    for place in getattr(system, "quaternions", ()):
+        length = float(np.linalg.norm(q_new[place : place + 4]))
+        stretch = max(stretch, abs(length - 1.0))
+        q_new[place : place + 4] /= length
+    position = relative(largest(q_E - q_new), largest(q_B, q_E, move))
 
     # Relative velocities and Delassus matrix
     rate_B, rate_E = WT @ u_B, WT @ u_E
@@ -177,6 +185,7 @@ def check_moreau_step(
         gap=gap,
         travel=travel,
         unchecked_laws=unchecked,
+        stretch=stretch,
     )
 
 

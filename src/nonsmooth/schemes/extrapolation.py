@@ -20,6 +20,7 @@ from nonsmooth._core.jit import Reference
 from nonsmooth._core.options import O_ENDURING, O_IMPLICIT
 from nonsmooth.contact.solvers import Exact, _Solver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
+from nonsmooth.model.rotations import normalised
 from nonsmooth.schemes.base import Plan
 from nonsmooth.schemes.run import CompiledRun
 
@@ -215,12 +216,12 @@ class ExtrapolatedRun(CompiledRun):
         from nonsmooth._core import extrapolation_run as xr
 
         self.ex, self.xr, self.scheme = ex, xr, scheme
-        self.parts = ((ex.main_step, ex.MAIN),)
+        self.parts = ((ex.main_step, ex.MAIN), None)
         curved = model.laws.n_rows > 0 and not model.sizes()[S_CONST_W]
         if curved:  # only then compiled
             from nonsmooth._core.hold_laws import hold
 
-            self.parts += ((hold, ex.HOLD),)
+            self.parts = (self.parts[0], (hold, ex.HOLD))
         super().__init__(model, scheme.solver.options(), t, q, u, plan)
         laws = model.laws
         span = plan.segments[-1][1] - plan.segments[0][0] if plan.segments else 1.0
@@ -230,7 +231,8 @@ class ExtrapolatedRun(CompiledRun):
             # but what changes in it must stay well above rounding
             rounding = 2**16 * np.finfo(float).eps * max(abs(t), abs(t + span))
             self.dt_min = max(CROSSING * self.dt_min, min(rounding, self.dt_min))
-        length = float(np.max(np.abs(q), initial=0.0)) or 1.0
+        # a start at the origin of its coordinates tells no length, but its velocities do
+        length = max(np.max(np.abs(q), initial=0.0), 1e-6 * span * np.max(np.abs(u), initial=0.0)) or 1.0
         self.options[O_IMPLICIT] = scheme.base == "implicit"
         levels = int(scheme.order or scheme.max_order)
         self.x = ex.make_tableau(model.n_q, model.n_u, laws.n_rows, laws.n_laws, levels, scheme.sequence())
@@ -256,9 +258,35 @@ class ExtrapolatedRun(CompiledRun):
             self.options[O_ENDURING] = 1.0
         self.s = ex.make_steps(model.n_q, model.n_u, laws.n_N, laws.n_rows, laws.n_laws)
         self.s.q[:], self.s.u[:] = q, u
+        if laws.n_N:
+            self._look_at_start(t, q, u)
+        self._closed: dict[int, int] = {}  # step in which a law became a constraint last
         self.s.scalars[:, ex.K_T_E] = t
         self._references += [Reference(self.x), Reference(self.s)]
         self.at_tableau, self.at_steps = (r.address for r in self._references[-2:])
+
+    def _look_at_start(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
+        """Contacts that rest on each other within rounding are closed; one about to close does so after the first step, which
+        only sets the modes."""
+        gap, rate = self._gaps(t, q, u)
+        rests = (np.abs(gap) <= self.xf[self.ex.F_GAP_TOL]) & self._small(rate, u)
+        self.s.modes[:, : gap.size] = rests
+        if np.any(rate < 0.0):
+            left = gap[rate < 0.0] / -rate[rate < 0.0]
+            left = left[left > 64 * np.finfo(float).eps * max(abs(t), self.dt_min)]
+            if np.any(left < 0.6 * self.dt_min):
+                self.xf[self.ex.F_DT_NEXT] = np.min(left)
+
+    def _gaps(self, t: float, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gaps and their rates."""
+        WT, zeta = self.model.directions(t, q)
+        n_N = self.model.laws.n_N
+        return self.model.gaps(t, q), WT[:n_N] @ u + zeta[:n_N]
+
+    @staticmethod
+    def _small(rate, u) -> np.ndarray:
+        """Relative velocities that are none, seen beside the velocities of the system."""
+        return np.abs(rate) <= 1e-9 * np.max(np.abs(u), initial=0.0)
 
     def begin_segment(self, t_begin: float, t_end: float) -> None:
         ex = self.ex
@@ -289,12 +317,91 @@ class ExtrapolatedRun(CompiledRun):
         return int(self.xi[self.ex.X_BASE])
 
     def advance(self, budget: int) -> int:
-        status = self.xr.run_extrapolated(
+        status = self._loop(budget)
+        last = self.finished_segment and self.counters[core.C_TAIL] and self.model.laws.n_N
+        if status == core.OK and last:
+            rows = self.plan.t_eval.size == 0 and self.output_full()
+            if rows or self.counters[core.C_EVENTS] + 3 * self.model.laws.n_laws > self.events.shape[0]:
+                self.counters[core.C_STEP] = 0  # no room: once more when the buffers are empty
+            else:
+                status = self._impact_at_end() if self._closes_now() else status
+                self._parts_at_end()
+        self.rejected = int(self.xi[self.ex.X_REJECTED])
+        return status
+
+    def _loop(self, budget: int) -> int:
+        return self.xr.run_extrapolated(
             self.at_scene, self.at_prox, self.at_tableau, self.at_steps, self.at_output, self.counters, self.events,
             self.event_times, self.plan.t_eval, budget,
         )  # fmt: skip
-        self.rejected = int(self.xi[self.ex.X_REJECTED])
+
+    def _closes_now(self) -> bool:
+        """Whether an open contact closes at the end of the span, as far as the instant of an impact can be told."""
+        s, last = self.s, self.ex.ACCEPTED
+        n_N = self.model.laws.n_N
+        gap, rate = s.gap[last, :n_N], s.rate[last, :n_N]
+        self._ends = (s.modes[last, :n_N] != 1) & (rate < 0.0) & (gap <= -0.3 * self.dt_min * rate)
+        return bool(np.any(self._ends))
+
+    def _impact_at_end(self) -> int:
+        """One step of `dt_min` beyond the end crosses the impact; what is kept of it are velocities, modes and impulses.
+
+        An impact earlier by d than the end has let the state fly on: q + B (u_after - u_before) d.
+        """
+        ex, s, out, counters, last = self.ex, self.s, self.out, self.counters, self.ex.ACCEPTED
+        q, u = s.q[last].copy(), s.u[last].copy()
+        column, event = int(counters[core.C_OUT]), int(counters[core.C_EVENTS])
+        gap, rate = self._gaps(self.t_end, q, u)
+        worst = self._totals[[core.T_GAP, core.T_GAP_T]]
+        self.xf[ex.F_T_END] = self.t_end + self.dt_min
+        self.xf[[ex.F_DT_NEXT, ex.F_DT_CROSS]] = self.dt_min
+        counters[core.C_STEP] = 0
+        status = self._loop(1)
+        counters[core.C_STEP] = counters[core.C_STEPS]
+        self.xf[ex.F_T_END] = self.t_end
+        s.scalars[:, ex.K_T_E] = self.t_end
+        if status != core.OK:  # a function ends with the span: so does the run, before the impact
+            return core.OK
+        early = max(0.0, float(np.max(gap[self._ends] / rate[self._ends])))
+        B = np.eye(u.size) if self.model.f_kinematics is None else self.model.kinematic_matrix(self.t_end, q)
+        q = q + B @ (s.u[last] - u) * early
+        # what stays closed stays on the contact
+        gap, rate = self._gaps(self.t_end, q, s.u[last])
+        stays = self._ends & self._small(rate, u)
+        if np.any(stays):
+            J = self.model.directions(self.t_end, q)[0][: gap.size][stays]
+            M_inv_JT = np.linalg.solve(self.model.mass_matrix(self.t_end, q), J.T)
+            q = q - B @ (M_inv_JT @ (np.linalg.pinv(J @ M_inv_JT) @ gap[stays]))
+        s.q[:] = normalised(q, self.model.quaternions)
+        columns = slice(column, int(counters[core.C_OUT]))
+        if self.plan.t_eval.size and column and out.scalars[column - 1, 0] == self.t_end:
+            columns = slice(column - 1, column)  # a right limit is wanted
+        out.scalars[columns, 0], out.q[columns], out.u[columns] = self.t_end, s.q[last], s.u[last]
+        out.P[columns], out.modes[columns] = s.P[last, : out.P.shape[1]], s.modes[last, : out.modes.shape[1]]
+        self._totals[[core.T_GAP, core.T_GAP_T]] = worst
+        times = self.event_times[event : counters[core.C_EVENTS]]
+        np.minimum(times, self.t_end, out=times)
         return status
+
+    def _parts_at_end(self) -> None:
+        """A contact that closed in the last step and parts with some velocity has closed and opened at once."""
+        counters, s, last = self.counters, self.s, self.ex.ACCEPTED
+        rate, u = s.rate[last, : self.model.laws.n_N], s.u[last]
+        self._note_closed()
+        for law in np.flatnonzero((rate > 0.0) & ~self._small(rate, u)):
+            if self._closed.pop(int(law), -1) == counters[core.C_TOTAL] - 1:
+                k = int(counters[core.C_EVENTS])
+                self.events[k] = counters[core.C_TOTAL], law, 1, -2
+                self.event_times[k] = self.t_end, self.t_end, np.nan
+                counters[core.C_EVENTS] += 1
+
+    def _note_closed(self) -> None:
+        for step, law, _, mode in self.events[: self.counters[core.C_EVENTS]].tolist():
+            self._closed[law] = step if mode == 1 else -1
+
+    def take_events(self) -> tuple[np.ndarray, np.ndarray]:
+        self._note_closed()
+        return super().take_events()
 
     def retry_halved(self, levels: int) -> int:
         """After a failed base step: go on with a smaller main step, if there is one."""

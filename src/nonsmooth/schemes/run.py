@@ -28,8 +28,8 @@ class CompiledRun(ABC):
     plan : Plan
     """
 
-    #: parts of the loop beyond those of Moreau's: pairs (compiled function, signature)
-    parts: tuple = ()
+    #: parts A_MAIN and A_HOLD of the loop, beyond those of Moreau's: pairs (compiled function, signature), or None
+    parts: tuple = (None, None)
 
     def __init__(self, model, options: np.ndarray, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
         laws = model.laws
@@ -42,9 +42,14 @@ class CompiledRun(ABC):
         self.info = zeros(core.N_INFO)
         self._totals = zeros(core.N_TOTALS)
         self._totals[core.T_GAP] = math.inf
+        unit = None
+        if model.quaternions:  # only then compiled
+            from nonsmooth._core.unit_quaternions import unit_quaternions
+
+            unit = (unit_quaternions, core.UNIT)
         self.scene = core.Scene(
-            core.functions(functions, self.parts), laws.core(), model.sizes(), options, model.parameters.flat, self.work, self.prox,
-            self.info, self._totals,
+            core.functions(functions, (*self.parts, unit)), laws.core(), model.sizes(), options, model.parameters.flat, self.work,
+            self.prox, self.info, self._totals,
         )  # fmt: skip
         self.state = core.State(
             zeros(q.size), zeros(u.size), zeros(max(laws.n_rows, 1)), zeros(max(laws.n_laws, 1), np.int64)

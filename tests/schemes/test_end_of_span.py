@@ -1,0 +1,83 @@
+"""Impacts at the very end of a span: processed there, and a span split at one has the events of the whole."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import nonsmooth as ns
+
+T_FALL = np.sqrt(2 / 9.81)
+V = 9.81 * T_FALL
+
+
+def ball(restitution=0.8):
+    return ns.MechanicalSystem(
+        np.eye(1),
+        lambda t, q, u: np.array([-9.81]),
+        contacts=[ns.Contact(lambda t, q: q[0], restitution=restitution, name="floor")],
+    )
+
+
+BALL = ball()
+
+
+@pytest.mark.parametrize("locate", [True, False])
+@pytest.mark.parametrize("shift", [-1e-12, -1e-15, 0.0, 1e-15, 1e-13])
+def test_impact_at_the_end(locate, shift):
+    t_end = T_FALL + shift
+    result = ns.simulate(BALL, (0, t_end), [1.0], [0.0], locate=locate)
+    (event,) = result.events
+    assert event.kind == "impact" and abs(event.t - T_FALL) < 2e-12 and event.t <= t_end
+    assert result.t[-1] == t_end and result.t[-2] == t_end
+    np.testing.assert_allclose(result.u[0, -2:], [-V, 0.8 * V], rtol=1e-6)
+    assert 0.0 <= result.q[0, -1] < 1e-11
+    assert result.audit.worst_gap > -1e-11
+
+
+def test_last_column_is_a_right_limit():
+    result = ns.simulate(BALL, (0, T_FALL), [1.0], [0.0], t_eval=[0.0, 0.2, T_FALL])
+    assert result.t.tolist() == [0.0, 0.2, T_FALL]
+    np.testing.assert_allclose(result.u[0], [0, -0.2 * 9.81, 0.8 * V], rtol=1e-6)
+    assert len(result.events) == 1
+
+
+def test_plastic_impact_at_the_end():
+    system = ball(0.0)
+    result = ns.simulate(system, (0, T_FALL), [1.0], [0.0])
+    assert [event.kind for event in result.events] == ["close"]
+    assert abs(result.u[0, -1]) < 1e-9
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rest = ns.simulate(system, (T_FALL, 1), result.q[:, -1], result.u[:, -1])
+    assert len(rest.events) == 0 and abs(rest.q[0, -1]) < 1e-9
+
+
+def test_streamed_and_thinned(tmp_path):
+    result = ns.simulate(BALL, (0, T_FALL), [1.0], [0.0], output=tmp_path / "run", every=7)
+    assert len(result.events) == 1
+    np.testing.assert_allclose(result.u[0, -1], 0.8 * V, rtol=1e-6)
+
+
+def test_no_impact_where_none_is():
+    result = ns.simulate(BALL, (0, T_FALL - 1e-6), [1.0], [0.0])
+    assert len(result.events) == 0 and result.u[0, -1] < 0 and np.all(np.diff(result.t) > 0)
+    parting = ns.simulate(BALL, (0, 0.0), [0.0], [1.0])
+    assert len(parting.events) == 0
+
+
+SHIFTS = [0.0, 1e-15, -1e-15, 1e-13, -1e-13, -1e-12, -1e-11, -1e-10, -1e-9]
+
+
+@pytest.mark.filterwarnings("ignore::nonsmooth.errors.PenetrationWarning")
+@pytest.mark.parametrize("locate", [True, False])
+def test_a_span_split_near_an_impact_has_the_same_events(locate):
+    whole = ns.simulate(BALL, (0, 2), [1.0], [0.0], locate=locate)
+    assert [event.kind for event in whole.events] == ["impact"] * 3
+    for event in whole.events:
+        for shift in SHIFTS:
+            t = event.t + shift
+            first = ns.simulate(BALL, (0, t), [1.0], [0.0], locate=locate)
+            second = ns.simulate(BALL, (t, 2), first.q[:, -1], first.u[:, -1], locate=locate)
+            assert [e.kind for e in [*first.events, *second.events]] == ["impact"] * 3
+            np.testing.assert_allclose(second.q[0, -1], whole.q[0, -1], atol=1e-6)
