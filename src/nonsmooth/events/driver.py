@@ -42,6 +42,7 @@ from nonsmooth.errors import (
 from nonsmooth.integrators.driver import get_method, make_control, make_work, no_jacobian
 from nonsmooth.results.events import Event
 
+from .at_end import settle_at_end
 from .binding import Bound
 from .checks import check_not_zero, check_rates, check_rates_at_events
 from .log import EventLog
@@ -166,6 +167,12 @@ class SwitchedRun:
             address_of(reset),
         )
 
+    def _arguments(self):
+        """What all loops begin with."""
+        return (
+            self.entry(), self.method, self.t, self.y, self.t_bound, self.bound.p, 0, self.work, self.control, self.sw,
+        )  # fmt: skip
+
     def start(self):
         """Modes, slopes and checks at the start."""
         if self.bound.m == 0:
@@ -203,20 +210,7 @@ class SwitchedRun:
             self.events.append(self._event(t, "touch", i, y, y, direction=0, start=True))
 
     def _event_start(self, first_step, modes=0):
-        code = loop.event_start(
-            self.entry(),
-            self.method,
-            self.t,
-            self.y,
-            self.t_bound,
-            self.bound.p,
-            0,
-            self.work,
-            self.control,
-            self.sw,
-            float(first_step),
-            modes,
-        )
+        code = loop.event_start(*self._arguments(), float(first_step), modes)
         self._raise_kept()
         if code >= 0:
             self._bad_switch(code, self.t)
@@ -237,20 +231,7 @@ class SwitchedRun:
         """Yield (rows, Q) of each slice: rows hold t, flag, y, modes."""
         while self.status is None:
             began = time.perf_counter()
-            self.t, code = loop.event_run(
-                self.entry(),
-                self.method,
-                self.t,
-                self.y,
-                self.t_bound,
-                self.bound.p,
-                0,
-                self.work,
-                self.control,
-                self.sw,
-                self.out,
-                self.steps_per_slice,
-            )
+            self.t, code = loop.event_run(*self._arguments(), self.out, self.steps_per_slice)
             spent = time.perf_counter() - began
             rows, Q = self._take()
             if code == core.FULL:
@@ -308,11 +289,12 @@ class SwitchedRun:
     def _decide(self, code):
         i = int(self.sw.info[6])
         if code == core.DONE:
-            self._event_at_end()
             self.status, self.message = (
                 0,
                 "The solver successfully reached the end of the integration interval.",
             )
+            if self.bound.m:
+                settle_at_end(self)
         elif code == core.STOPPED:
             held = [j for j in (*self.held.resting, *self.held.sliding) if self.sw.ints[j, core.TRIGGERED]]
             if held:
@@ -402,38 +384,6 @@ class SwitchedRun:
         first, last = self.events[-n], self.events[-1]
         if abs(last.t - first.t) <= 32 * self.options.max_chain * EPS * abs(last.t):
             raise self._endless({event.name for event in self.events[-2 * self.bound.m - 2 :]})
-
-    def _event_at_end(self):
-        """A zero exactly at the end of the span, reached but not passed: reported once."""
-        if self.bound.m == 0:
-            return
-        g = self.sw.G[core.G_START]
-        for i in range(self.bound.m):
-            if self.sw.ints[i, core.MUTED] or i in self.held.resting or i in self.held.sliding:
-                continue
-            limit = max(self.sw.reals[i, core.TOL], 16 * EPS * max(self.sw.reals[i, core.SCALE], abs(self.t)))
-            if abs(g[i]) > limit or any(
-                e.law == i and abs(e.t - self.t) <= 8 * EPS * max(abs(self.t), 1)
-                for e in self.events[-2 * self.bound.m :]
-            ):
-                continue
-            if self.sw.reals[i, core.PEAK] <= 4 * EPS * max(1.0, np.abs(self.y).max(initial=0.0)):
-                continue  # it has been zero for a while
-            rate = self.rate(i)
-            forward = 1.0 if self.t_bound >= self.t_0 else -1.0
-            mode = 1 if self.bound.p[i] >= 0 else -1
-            kind = "touch"
-            if rate * forward * mode < 0.0:
-                kind = "impact" if self.sw.ints[i, core.KIND] == core.UNILATERAL else "switch"
-                direction = -mode
-                wanted = self.sw.ints[i, core.DIRECTION]
-                if wanted not in (0, direction):
-                    continue
-            self.events.append(
-                self._event(
-                    self.t, kind, i, self.y, self.y, direction=-mode if kind != "touch" else 0, at_end=True
-                )
-            )
 
     # -- accumulation, sustained contact, sliding
     # --------------------------------------------------------------
