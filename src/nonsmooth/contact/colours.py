@@ -3,8 +3,12 @@
 Contacts ``i`` and ``j`` are neighbours if a block ``W_ij`` or ``W_ji`` is stored. Groups of consecutive contacts are coloured such
 that neighbours in different groups have different colours (block multi-colour ordering, Iwashita, Nakashima and Takahashi
 2012); a sweep goes from colour to colour, and through a group in the order given. Groups of one colour are shared out among
-threads (`_core.coloured`). This is Gauss-Seidel in another order, which needs as many sweeps; impulses are the same to the last
-bit whatever the number of threads.
+threads (`_core.coloured`). This is Gauss-Seidel in another order, which needs about as many sweeps; impulses are the same to the
+last bit whatever the number of threads.
+
+Measured on two cores: a sweep of 3,000 contacts and more takes 0.5 to 0.6 of the time, one of 1,000 to 2,000 takes 0.7, and below
+that there is nothing to share. With one thread it takes as long as in natural order, but a quarter longer for dense rows that do
+not fit the cache, because impulses are fetched from farther away.
 """
 
 from __future__ import annotations
