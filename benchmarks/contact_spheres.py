@@ -1,11 +1,14 @@
-"""Thousands of spheres: time to residual 1e-3 and to 1e-6 (`python benchmarks/contact_spheres.py [spheres] [seeds]`).
+"""Thousands of spheres: time to residual 1e-3 and to 1e-6
+(`python benchmarks/contact_spheres.py [poured|collapsing|resting|marginal] [spheres] [seeds]`).
 
-*poured*   A loose column of spheres between four walls hits the floor with 3 m/s: radii 0.45 to 0.5,
-           friction 0.5, no guess. The impact has to find its way up through all layers.
-*resting*  A square pyramid at rest under its weight, every sphere on four others, friction 0.9 (with the argument
-           ``resting``; a minute or two). Impulses are not unique; all of the weight hangs on chains of contacts.
-*marginal* The same with friction 0.5, where the pyramid is at the limit of spreading under its weight (with the argument
-           ``marginal``). No method here reaches 1e-3.
+*poured*      A loose column of spheres between four walls hits the floor with 3 m/s: radii 0.45 to 0.5,
+              friction 0.5, no guess. The impact has to find its way up through all layers.
+*collapsing*  A column of loose layers falls into its box and comes to rest, friction 0.3 and 0.5: single steps of a simulation with
+              Moreau's scheme, from the flight to the pile, solved without the impulses of the step before (minutes).
+*resting*     A square pyramid at rest under its weight, every sphere on four others, friction 0.9 (minutes).
+              Impulses are not unique; all of the weight hangs on chains of contacts.
+*marginal*    The same with friction 0.5, where the pyramid is at the limit of spreading under its weight. No method here
+              reaches 1e-3.
 """
 
 from __future__ import annotations
@@ -51,23 +54,13 @@ def global_problem(x, radius, mass, first, second, normal, v, mu=MU):
     return ContactProblem.from_global(sp.diags(M), H, M * v.ravel(), np.zeros(3 * n), mu, 3)
 
 
-def poured(count, seed=0):
-    """A column of `count` spheres in a box at the moment it hits the floor."""
-    rng = np.random.default_rng(seed)
-    width = np.ceil((count / 2.3) ** (1 / 3))
-    radius = rng.uniform(0.45, 0.5, count)
-    grid = 0.5 + np.arange(int(width)) * (width - 1.0) / (width - 1)
-    layer = np.array([(a, b) for a in grid for b in grid])
-    height = -(-count // len(layer))
-    x = np.vstack([np.column_stack([layer, np.full(len(layer), 0.5 + 0.95 * k)]) for k in range(height)])[
-        :count
-    ]
-    x += rng.uniform(-0.03, 0.03, x.shape)
-    pairs = cKDTree(x).query_pairs(1.02, output_type="ndarray")
+def touching(x, radius, width, margin):
+    """Contacts closer than `margin` of spheres at `x` with each other, the floor and four walls: ``(first, second, normal)``."""
+    pairs = cKDTree(x).query_pairs(2 * radius.max() + margin, output_type="ndarray")
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
     d = x[pairs[:, 1]] - x[pairs[:, 0]]
     length = np.linalg.norm(d, axis=1)
-    close = length - radius[pairs].sum(axis=1) < 0.02
+    close = length - radius[pairs].sum(axis=1) < margin
     first, second, normal = [pairs[close, 0]], [pairs[close, 1]], [d[close] / length[close, None]]
     for axis, gap, sign in (
         (2, x[:, 2] - radius, 1.0),
@@ -76,16 +69,59 @@ def poured(count, seed=0):
         (1, x[:, 1] - radius, 1.0),
         (1, width - x[:, 1] - radius, -1.0),
     ):
-        touching = np.flatnonzero(gap < 0.02)
-        wall = np.zeros((touching.size, 3))
+        near = np.flatnonzero(gap < margin)
+        wall = np.zeros((near.size, 3))
         wall[:, axis] = sign
-        first.append(np.full(touching.size, -1))
-        second.append(touching)
+        first.append(np.full(near.size, -1))
+        second.append(near)
         normal.append(wall)
+    return np.concatenate(first), np.concatenate(second), np.vstack(normal)
+
+
+def layers(count, width, spacing, first):
+    """`count` places in horizontal layers of a square box."""
+    line = first + spacing * np.arange(int((width - 2 * first) / spacing + 1e-9) + 1)
+    layer = np.array([(a, b) for a in line for b in line])
+    height = -(-count // len(layer))
+    x = np.vstack([np.column_stack([layer, np.full(len(layer), first + spacing * k)]) for k in range(height)])
+    return x[:count]
+
+
+def poured(count, seed=0):
+    """A column of `count` spheres in a box at the moment it hits the floor."""
+    rng = np.random.default_rng(seed)
+    width = np.ceil((count / 2.3) ** (1 / 3))
+    radius = rng.uniform(0.45, 0.5, count)
+    x = layers(count, width, 1.0, 0.5)
+    x[:, 2] = 0.5 + 0.95 * (x[:, 2] - 0.5)
+    x += rng.uniform(-0.03, 0.03, x.shape)
     v = np.zeros((count, 6))
     v[:, 2] = -3.0
-    joined = np.concatenate(first), np.concatenate(second), np.vstack(normal)
-    return global_problem(x, radius, 8.0 * radius**3, *joined, v)
+    return global_problem(x, radius, 8.0 * radius**3, *touching(x, radius, width, 0.02), v)
+
+
+def collapse(count, mu, steps, seed=0, dt=2e-3):
+    """Problems of the time steps `steps` of a falling column."""
+    rng = np.random.default_rng(seed)
+    radius = rng.uniform(0.04, 0.05, count)
+    mass = 8000 * 4 / 3 * np.pi * radius**3
+    inertia = np.column_stack([mass] * 3 + [0.4 * mass * radius**2] * 3)
+    width = 0.1 * np.ceil((count / 2) ** (1 / 3))
+    x = layers(count, width, 0.101, 0.0505)
+    x[:, :2] += rng.uniform(-0.004, 0.004, (count, 2))
+    v = np.zeros((count, 6))
+    v[:, :2] = rng.normal(0.0, 0.1, (count, 2))
+    v[:, 2] = -1.0
+    problems = {}
+    for step in range(max(steps) + 1):
+        v[:, 2] -= 9.81 * dt
+        problem = global_problem(x, radius, mass, *touching(x, radius, width, 0.0), v, mu)
+        if step in steps:
+            problems[step] = problem
+        r = solve_contact(problem, "nsgs", tol=1e-4, max_iter=300).r
+        v += (problem.global_form.H @ r).reshape(-1, 6) / inertia
+        x = x + dt * v[:, :3]
+    return problems
 
 
 def pyramid(count, seed=0, mu=MU):
@@ -124,9 +160,8 @@ def marginal(count, seed=0):
     return pyramid(count, seed, MU)
 
 
-def measure(make, count, seed, limit):
+def measure(problem, name, limit):
     """Print one line for a problem; returns ``time(1e-6) / time(1e-3)``, infinite if unsolved."""
-    problem = make(count, seed)
     assert problem.blocks.indices.size and problem.rho.size  # formed before the clock starts
     text, times = [], []
     for tol in (1e-3, 1e-6):
@@ -147,25 +182,40 @@ def measure(make, count, seed, limit):
     took = time.process_time() - start
     ratio = times[1] / times[0] if np.isfinite(times[0]) else np.inf
     print(
-        f"{make.__name__} {seed}: {problem.n_contacts} contacts; {'; '.join(text)}; "
+        f"{name}: {problem.n_contacts} contacts; {'; '.join(text)}; "
         f"plain NSGS {took:.3f} s to {plain.residual:.1e}; ratio {ratio:.1f}",
         flush=True,
     )
     return ratio
 
 
-def main(count=5000, seeds=5, make=poured):
+def cases(kind, count, seeds):
+    """``(name, problem)`` of a kind, one after the other."""
+    if kind == "collapsing":
+        for mu in (0.3, 0.5):
+            for step, problem in collapse(count, mu, (50, 100, 150, 200)).items():
+                yield f"collapsing, mu {mu}, step {step}", problem
+        return
+    make = {"poured": poured, "resting": resting, "marginal": marginal}[kind]
+    for seed in range(seeds):
+        yield f"{kind} {seed}", make(count, seed)
+
+
+def main(kind="poured", count=5000, seeds=5):
     solve_contact(poured(300), tol=1e-9, time_limit=20)  # compile
     solve_contact(resting(60), "interior-point")
-    ratios = [measure(make, count, seed, 120 if make is poured else 600) for seed in range(seeds)]
-    print(f"{make.__name__}, {count} spheres: time(1e-6) / time(1e-3) at most {max(ratios):.1f}")
+    limit = {"poured": 120, "collapsing": 60}.get(kind, 600)
+    ratios = [measure(problem, name, limit) for name, problem in cases(kind, count, seeds)]
+    solved = [r for r in ratios if np.isfinite(r)]
+    print(
+        f"{kind}, {count} spheres: {len(solved)} of {len(ratios)} problems solved to 1e-6; "
+        f"time(1e-6) / time(1e-3) at most {max(solved, default=np.inf):.1f} there"
+    )
 
 
 if __name__ == "__main__":
     numbers = [int(a) for a in sys.argv[1:] if a.isdigit()]
-    kind = {"resting": resting, "marginal": marginal}.get(
-        next((a for a in sys.argv[1:] if not a.isdigit()), ""), poured
-    )
-    if kind is not poured and len(numbers) < 2:
+    names = [a for a in sys.argv[1:] if not a.isdigit()] or ["poured"]
+    if names[0] in ("resting", "marginal") and len(numbers) < 2:
         numbers = [*(numbers or [5000]), 1]
-    main(*numbers, make=kind)
+    main(names[0], *numbers)

@@ -9,9 +9,12 @@ import scipy.sparse as sp
 from nonsmooth._core.interior_point import CONE, determinant, right_side, scaling, to_boundary
 from nonsmooth._core.nonsmooth_newton import FISCHER_BURMEISTER, equations
 from nonsmooth.contact.anderson import Combination
+from nonsmooth.contact.bodies import Bodies
 from nonsmooth.contact.dissection import dissect
 from nonsmooth.contact.fclib import read_fclib
 from nonsmooth.contact.knots import untie
+from nonsmooth.contact.multifrontal import Multifrontal
+from nonsmooth.contact.newton import scale
 from nonsmooth.contact.problem import ContactProblem
 from nonsmooth.contact.pyramid import Pyramid
 from nonsmooth.contact.residual import residual
@@ -213,7 +216,8 @@ def test_dissection_is_a_permutation_with_small_factors():
         sp.kron(sp.kron(line, one), one) + sp.kron(sp.kron(one, line), one) + sp.kron(sp.kron(one, one), line)
     )
     A = sp.csc_matrix(7.0 * sp.identity(side**3) - grid)
-    order = dissect(A)
+    tree = dissect(A)
+    order = tree.order
     np.testing.assert_array_equal(np.sort(order), np.arange(side**3))
     options = {"SymmetricMode": True}
 
@@ -222,8 +226,50 @@ def test_dissection_is_a_permutation_with_small_factors():
 
     assert fill(A[order][:, order]) < 0.6 * fill(A)
     two = sp.block_diag([A, A, sp.csc_matrix((1, 1))], format="csc")
-    np.testing.assert_array_equal(np.sort(dissect(two)), np.arange(two.shape[0]))
-    assert dissect(sp.csc_matrix((0, 0))).size == 0
+    np.testing.assert_array_equal(np.sort(dissect(two).order), np.arange(two.shape[0]))
+    assert dissect(sp.csc_matrix((0, 0))).order.size == 0
+    # groups on different branches do not touch
+    place = np.empty(side**3, dtype=int)
+    for k, group in enumerate(tree.groups):
+        place[group] = k
+    above = [set() for _ in tree.groups]
+    for k in reversed(range(len(tree.groups))):
+        if tree.parent[k] >= 0:
+            assert tree.parent[k] > k
+            above[k] = {int(tree.parent[k])} | above[tree.parent[k]]
+    i, j = place[A.tocoo().row], place[A.tocoo().col]
+    assert all(a == b or b in above[a] or a in above[b] for a, b in zip(i, j))
+
+
+def test_multifrontal_elimination():
+    """Against a dense solve: several components, unsymmetric values, entries of the pattern that are zero, singular groups."""
+    rng = np.random.default_rng(0)
+    pattern = sp.random(900, 900, 0.002, random_state=1, format="csr")
+    pattern = sp.csr_matrix(pattern + pattern.T + sp.identity(900))
+    fronts = Multifrontal(pattern)
+    assert len(fronts.own) > 3
+    for share in (1.0, 0.3):
+        K = pattern.copy()
+        K.data = rng.normal(size=K.nnz) * (rng.random(K.nnz) < share)
+        K = sp.csr_matrix(K + 8.0 * sp.identity(900))
+        b = rng.normal(size=900)
+        np.testing.assert_allclose(fronts.factor(K)(b), np.linalg.solve(K.toarray(), b), atol=1e-10)
+    with pytest.raises(np.linalg.LinAlgError):
+        fronts.factor(sp.csr_matrix((900, 900)))
+
+
+def test_newton_systems_in_the_velocities_of_the_bodies():
+    problem = spheres(6, 20)
+    w = scale(problem)
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(2, problem.n_contacts, 3, 3))
+    B += 5.0 * np.eye(3)
+    long = np.repeat(w.s, 3)
+    W = problem.dense_W * long[:, None] * long
+    matrix = sp.block_diag(list(A)) @ (W + 0.1 * np.eye(W.shape[0])) + sp.block_diag(list(B)).toarray()
+    b = rng.normal(size=W.shape[0])
+    x = Bodies(problem, w.s).factor(A, B, 0.1)(b)
+    np.testing.assert_allclose(matrix @ x, b, atol=1e-8)
 
 
 def test_anderson_solves_a_linear_fixed_point_at_once():

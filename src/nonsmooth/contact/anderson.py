@@ -69,6 +69,80 @@ class Combination:
         return out
 
 
+class AcceleratedSweeps:
+    """Sweeps with acceleration that can be interrupted, handed other impulses, and continued.
+
+    Parameters
+    ----------
+    problem : ContactProblem
+    r : ndarray, shape (dim*n,)
+        Start value.
+    run : Run
+    progress : Progress
+        Counts the sweeps and keeps the best impulses.
+    memory : int
+        Differences that are combined.
+    """
+
+    def __init__(self, problem, r, run, progress, memory=10):
+        self.problem, self.run, self.progress = problem, run, progress
+        self.weight = np.repeat(1.0 / np.sqrt(problem.rho), problem.dim)
+        self.combination = Combination(memory, self.weight)
+        self.alpha = np.zeros(problem.n_contacts)
+        self.stop = 0.5 * run.tol * problem.q_norm
+        self.broken = False
+        self.since = 0
+        self.pause, self.accepted = 1, 0
+        self.plain = START
+        self.restart(r)
+
+    def restart(self, r):
+        """Continue from other impulses."""
+        self.x = self.r = r.copy()
+        self.safe, self.last, self.rest = self.x, math.inf, 0
+        self.combination.forget()
+
+    def advance(self, until):
+        """Sweep until `progress` has counted `until` sweeps, or is satisfied; `r` holds the impulses after the last one."""
+        progress, run = self.progress, self.run
+        while progress.going() and progress.done < until and not run.expired() and not self.broken:
+            self._round(min(max(INNER, self.plain), until - progress.done, run.slice()), until)
+
+    def _round(self, count, until):
+        problem, progress, x = self.problem, self.progress, self.x
+        g = x.copy()
+        count, change = sweeps(problem, g, self.alpha, count, self.stop)
+        progress.done += count
+        self.plain -= count
+        self.since += count
+        self.r = g
+        # the residual is measured now and then: it costs as much as a sweep
+        if self.since >= 20 or change <= self.stop or progress.done >= until:
+            self.since = 0
+            progress.look(g)
+        step = self.weight * (g - x)
+        size = math.sqrt(float(np.einsum("i,i->", step, step)))
+        if not size < math.inf:
+            self.broken = True
+            return
+        if size > self.last and self.combination.count:
+            self.x, self.last = self.safe.copy(), math.inf
+            self.combination.forget()
+            self.rest, self.pause = self.pause, min(2 * self.pause, LONGEST_PAUSE)
+            return
+        self.safe, self.last = g, size
+        if self.rest > 0:
+            self.rest -= 1
+            self.x, self.last = g, math.inf if self.rest else size
+            return
+        self.x = self.combination.next(x, g)
+        if self.combination.count > 1:
+            self.x = project(self.x.reshape(-1, problem.dim), problem.mu, problem.bilateral).ravel()
+            self.accepted += 1
+            if self.accepted % 10 == 0:
+                self.pause = max(1, self.pause // 2)
+
+
 def nsgs_anderson(problem, r, run, max_iter=None, budget=math.inf, trial=0.25, memory=10):
     """Sweep with acceleration until `run.tol` is met; arguments and results as in `nonsmooth.contact.nsgs.nsgs`.
 
@@ -77,42 +151,7 @@ def nsgs_anderson(problem, r, run, max_iter=None, budget=math.inf, trial=0.25, m
     memory : int
         Differences that are combined.
     """
-    limit = run.limit(100_000) if max_iter is None else max_iter
-    weight = np.repeat(1.0 / np.sqrt(problem.rho), problem.dim)
-    combination = Combination(memory, weight)
-    alpha = np.zeros(problem.n_contacts)
     progress = Progress(run, r, budget, trial)
-    stop = 0.5 * run.tol * problem.q_norm
-    x = r.copy()
-    safe, last, pause, rest, accepted, since = x, math.inf, 1, 0, 0, 0
-    while progress.going() and progress.done < limit and not run.expired():
-        g = x.copy()
-        count = min(INNER if progress.done >= START else START, limit - progress.done, run.slice())
-        count, change = sweeps(problem, g, alpha, count, stop)
-        progress.done += count
-        since += count
-        # the residual is measured now and then: it costs as much as a sweep
-        if since >= 20 or change <= stop or progress.done >= limit:
-            since = 0
-            progress.look(g)
-        step = weight * (g - x)
-        size = math.sqrt(float(np.einsum("i,i->", step, step)))
-        if not size < math.inf:
-            break
-        if size > last and combination.count:
-            x, last = safe.copy(), math.inf
-            combination.forget()
-            rest, pause = pause, min(2 * pause, LONGEST_PAUSE)
-            continue
-        safe, last = g, size
-        if rest > 0:
-            rest -= 1
-            x, last = g, math.inf if rest else size
-            continue
-        x = combination.next(x, g)
-        if combination.count > 1:
-            x = project(x.reshape(-1, problem.dim), problem.mu, problem.bilateral).ravel()
-            accepted += 1
-            if accepted % 10 == 0:
-                pause = max(1, pause // 2)
+    limit = run.limit(100_000) if max_iter is None else max_iter
+    AcceleratedSweeps(problem, r, run, progress, memory).advance(limit)
     return progress.best_r, progress.best, progress.done

@@ -28,8 +28,8 @@ from nonsmooth.contact.residual import project
 SWEEPS_WORTH_NEWTON = 40
 #: Above this many rows a factorisation is dear; a local problem in space is left to NSGS.
 HEAVY_ROWS = 6000
-#: Newton iterations on such a problem, and the velocity of sliding, relative to the one without impulses, below which it rests.
-HEAVY_STEPS, RESTING = 40, 0.1
+#: Newton iterations on such a problem.
+HEAVY_STEPS = 40
 #: Iterations of ADMM before each further attempt with Newton's method.
 ROUNDS = (1000, 3000, 10_000)
 
@@ -78,21 +78,14 @@ def auto(problem, r, run):
 
 def _heavy(work):
     """A few factorisations for problems of which each takes seconds; more of them have not been seen to help."""
-    if work.going() and _resting(work.problem, work.r):
+    problem = work.problem
+    g = problem.global_form
+    if work.going() and g is not None and g.G is None and not problem.bilateral.any():
         # at rest the shift vanishes and one convex problem is all there is
-        work.stage("interior-point", interior_point, np.zeros(work.problem.q.size), 40)
+        start = np.zeros(problem.q.size)
+        work.stage("interior-point", interior_point, start, 40, only_at_rest=True)
     if work.going():
         work.stage("newton", newton, work.r, HEAVY_STEPS, eps=1e-4)
-
-
-def _resting(problem, r) -> bool:
-    """Whether this is a pile of bodies in which hardly anything slides, so that interior points find the forces."""
-    g = problem.global_form
-    if g is None or g.G is not None or problem.bilateral.any() or problem.dim == 1:
-        return False
-    u = problem.velocity(r).reshape(-1, problem.dim)
-    shift = problem.mu * np.sqrt(np.einsum("ij,ij->i", u[:, 1:], u[:, 1:]))
-    return float(np.linalg.norm(shift)) <= RESTING * problem.q_norm
 
 
 def _small(work):

@@ -5,17 +5,16 @@ of fewer velocities, with ``D = (eps A + B)^-1``::
 
     (M + h D A h^T) x = h D b,        d = D (b - A h^T x)                                                 (1)
 
-The matrix has the pattern of the bodies that touch, which does not change between iterations: the unknowns are put into
-an order that keeps the factors small once (`nonsmooth.contact.dissection`).
+The matrix has the pattern of the bodies that touch, which does not change between iterations: the plan of its elimination
+is made once (`nonsmooth.contact.multifrontal`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg as spl
 
-from nonsmooth.contact.dissection import dissect
+from nonsmooth.contact.multifrontal import Multifrontal
 
 
 class Bodies:
@@ -25,24 +24,24 @@ class Bodies:
         g = problem.global_form
         n, dim = problem.q.size, problem.dim
         h = sp.csr_matrix(g.H) @ sp.diags(np.repeat(s, dim))
-        order = dissect(abs(sp.csr_matrix(g.M)) + abs(h) @ abs(h.T))
         self.dim, self.n = dim, n
-        self.h = sp.csr_matrix(h[order])
+        self.h = sp.csr_matrix(h)
         self.ht = sp.csr_matrix(self.h.T)
-        self.M = sp.csc_matrix(sp.csr_matrix(g.M)[order][:, order])
+        self.M = sp.csr_matrix(g.M)
+        # velocities that one contact connects, in whatever directions; absolute values, so that nothing cancels
+        touch = abs(self.h) @ sp.kron(sp.identity(n // dim), np.ones((dim, 1)), format="csr")
+        self.fronts = Multifrontal(abs(self.M) + abs(self.M.T) + touch @ touch.T)
         self.places = np.arange(n // dim), np.arange(n // dim + 1)
 
     def factor(self, A, B, eps):
         """A function that applies the inverse of ``A (W + eps I) + B``; `A`, `B` of shape (n, dim, dim)."""
         D = np.linalg.inv(eps * A + B)
         DA = sp.bsr_matrix((D @ A, *self.places), shape=(self.n, self.n))
-        K = sp.csc_matrix(self.M + self.h @ (DA @ self.ht))
-        options = {"SymmetricMode": True}
-        factors = spl.splu(K, permc_spec="NATURAL", diag_pivot_thresh=0.01, options=options)
+        inverse = self.fronts.factor(self.M + self.h @ (DA @ self.ht))
 
         def solve(b):
             blocks = b.reshape(-1, self.dim)
-            x = factors.solve(self.h @ np.einsum("iab,ib->ia", D, blocks).ravel())
+            x = inverse(self.h @ np.einsum("iab,ib->ia", D, blocks).ravel())
             rest = blocks - np.einsum("iab,ib->ia", A, (self.ht @ x).reshape(-1, self.dim))
             return np.einsum("iab,ib->ia", D, rest).ravel()
 

@@ -2,10 +2,13 @@
 
 A level of a breadth-first search from a far corner separates a graph into two parts of similar size; both are ordered first,
 by the same rule, and the separator last (George 1973, with the level structures of Gibbs, Poole and Stockmeyer 1976). For
-bodies in space this leaves about half the work of a minimum-degree order.
+bodies in space this leaves about half the work of a minimum-degree order. The separators form the tree along which
+`nonsmooth.contact.multifrontal` eliminates.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,37 +18,68 @@ from scipy.sparse import csgraph
 LEAF = 200
 
 
-def dissect(A) -> np.ndarray:
-    """An order of the unknowns of the square sparse matrix `A` with symmetric pattern, shape (n,)."""
+class Tree(NamedTuple):
+    """Groups of unknowns in the order of their elimination, and the group above each (-1: none)."""
+
+    groups: list[np.ndarray]
+    parent: np.ndarray
+
+    @property
+    def order(self) -> np.ndarray:
+        """All unknowns in the order of elimination, shape (n,)."""
+        return np.concatenate(self.groups) if self.groups else np.zeros(0, dtype=np.int64)
+
+
+def dissect(A) -> Tree:
+    """The tree of separators of the square sparse matrix `A` with symmetric pattern."""
     graph = sp.csr_matrix(A)
     graph = sp.csr_matrix((np.ones(graph.nnz), graph.indices, graph.indptr), shape=graph.shape)
-    order: list[np.ndarray] = []
-    # parts still to be ordered; a separator is put in after both halves of its part
-    stack = [(np.arange(graph.shape[0]), False)]
+    groups: list[np.ndarray] = []
+    parents: list[int] = []
+    # from the last separator downwards, to be read backwards
+    stack = [(np.arange(graph.shape[0]), -1)] if graph.shape[0] else []
     while stack:
-        nodes, finished = stack.pop()
-        if finished or nodes.size <= LEAF:
-            order.append(nodes)
-            continue
-        part = graph[nodes][:, nodes]
-        count, label = csgraph.connected_components(part, directed=False)
-        if count > 1:
-            by_label = np.argsort(label, kind="stable")
-            stack += [(nodes[k], False) for k in np.split(by_label, np.cumsum(np.bincount(label))[:-1])]
-            continue
-        level = _levels(part)
-        sizes = np.bincount(level)
-        reached = np.cumsum(sizes)
-        middle = np.flatnonzero((reached > 0.35 * nodes.size) & (reached - sizes < 0.65 * nodes.size))
-        cut = middle[np.argmin(sizes[middle])]
-        # of the level only what touches the next one
-        separator = (level == cut) & (part @ (level == cut + 1).astype(float) > 0.0)
-        first, second = (level <= cut) & ~separator, level > cut
-        if not (first.any() and second.any()):
-            order.append(nodes)
-            continue
-        stack += [(nodes[separator], True), (nodes[second], False), (nodes[first], False)]
-    return np.concatenate(order) if order else np.zeros(0, dtype=np.int64)
+        nodes, parent = stack.pop()
+        if nodes.size > LEAF:
+            part = graph[nodes][:, nodes]
+            count, label = csgraph.connected_components(part, directed=False)
+            if count > 1:
+                stack += [(nodes[k], parent) for k in _components(label)]
+                continue
+            first, second, separator = _divide(part)
+            if first.any() and second.any():
+                stack += [(nodes[first], len(groups)), (nodes[second], len(groups))]
+                nodes = nodes[separator]
+        groups.append(nodes)
+        parents.append(parent)
+    last = len(groups) - 1
+    above = np.array([-1 if p < 0 else last - p for p in parents], dtype=np.int64)
+    return Tree(groups[::-1], above[::-1])
+
+
+def _components(label):
+    """Nodes of every component of a graph; small components lie together in parts of about `LEAF` nodes."""
+    sizes = np.bincount(label)
+    small = sizes < LEAF // 2
+    part = np.empty(sizes.size, dtype=np.int64)
+    part[small] = np.cumsum(sizes[small]) // LEAF
+    part[~small] = sizes.size + np.arange(np.sum(~small))
+    of_node = part[label]
+    order = np.argsort(of_node, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(of_node[order])) + 1)
+
+
+def _divide(part):
+    """Masks of two parts of a connected graph and of the nodes between them."""
+    level = _levels(part)
+    sizes = np.bincount(level)
+    reached = np.cumsum(sizes)
+    total = level.size
+    middle = np.flatnonzero((reached > 0.35 * total) & (reached - sizes < 0.65 * total))
+    cut = middle[np.argmin(sizes[middle])]
+    # of the level only what touches the next one
+    separator = (level == cut) & (part @ (level == cut + 1).astype(float) > 0.0)
+    return (level <= cut) & ~separator, level > cut, separator
 
 
 def _levels(graph) -> np.ndarray:

@@ -43,6 +43,9 @@ FRACTION = 0.995
 MEMORY = 5
 #: Outer iterations without progress before it gives up.
 PATIENCE = 15
+#: Velocities of sliding, relative to those without impulses, below which a pile rests, and the accuracy (in both cases in the scaled
+#: variables) from which on that is judged.
+RESTING, ROUGH = 0.03, 0.01
 #: Keeps bilateral blocks with redundant rows regular.
 TINY = 1e-13
 
@@ -91,10 +94,11 @@ class _Convex:
         assemble(self.w.indptr, self.w.data, self.w.diagonal, self.A, self.B, TINY, self.slot, self.J.data)
         return spl.splu(self.J).solve
 
-    def solve(self, q, stop, limit, expired):
+    def solve(self, q, stop, limit, expired, hopeless=None):
         """Impulses of (1), in scaled variables, with the shift already in `q`; returns ``(r, iterations)``.
 
-        `stop` bounds both the violation of ``u = W r + q`` and the root of the mean complementarity.
+        `stop` bounds both the violation of ``u = W r + q`` and the root of the mean complementarity. A function
+        ``hopeless(error, u)`` of that bound and of the velocities may end the iteration.
         """
         dim, kind, mu = self.problem.dim, self.kind, self.problem.mu
         size = max(float(np.abs(q).max()), 1e-300)
@@ -114,7 +118,8 @@ class _Convex:
             with np.errstate(divide="ignore", invalid="ignore"):
                 gap = np.where(self.unheld, u - np.where(self.slack, u, y / E), u)
             mean = float(np.sum(lam * lam)) / cones
-            if max(float(np.linalg.norm(gap)), np.sqrt(mean * cones)) <= stop:
+            error = max(float(np.linalg.norm(gap)), np.sqrt(mean * cones))
+            if error <= stop or (hopeless is not None and hopeless(error, u)):
                 break
             done += 1
             blocks(dim, kind, mu, self.P, self.A, self.B)
@@ -147,7 +152,7 @@ class _Convex:
         return r, done
 
 
-def interior_point(problem, r, run, max_iter=None):
+def interior_point(problem, r, run, max_iter=None, only_at_rest=False):
     """Solve by interior points inside a De Saxcé fixed point. Returns ``(r, residual, iterations)``.
 
     Parameters
@@ -158,6 +163,8 @@ def interior_point(problem, r, run, max_iter=None):
     run : Run
     max_iter : int, optional
         Limit on factorisations, 2000 by default.
+    only_at_rest : bool
+        Give up as soon as a rough solution shows that contacts slide: the shift would have to be renewed often.
     """
     limit = run.limit(2000) if max_iter is None else max_iter
     convex = _Convex(problem)
@@ -166,9 +173,15 @@ def interior_point(problem, r, run, max_iter=None):
     q = s * problem.q
     size = float(np.linalg.norm(q))
 
+    def shift_of(u):
+        slip = u.reshape(-1, dim)[:, 1:]
+        return np.where(bilateral, 0.0, mu * np.sqrt(np.einsum("ij,ij->i", slip, slip)))
+
     def shift_at(x):
-        u = convex.velocity(x, q).reshape(-1, dim)
-        return np.where(bilateral, 0.0, mu * np.sqrt(np.einsum("ij,ij->i", u[:, 1:], u[:, 1:])))
+        return shift_of(convex.velocity(x, q))
+
+    def sliding(error, u):
+        return error <= ROUGH * size and float(np.linalg.norm(shift_of(u))) > RESTING * size
 
     best_r, best = r.copy(), run.measure(r)
     shift = shift_at(r / s) if r.any() else np.zeros(problem.n_contacts)
@@ -178,7 +191,8 @@ def interior_point(problem, r, run, max_iter=None):
         shifted = q.copy()
         shifted[::dim] += shift
         stop = max(1e-13, 0.01 * min(best, 1e-3)) * size
-        x, count = convex.solve(shifted, stop, min(INNER, limit - done), run.expired)
+        hopeless = sliding if only_at_rest else None
+        x, count = convex.solve(shifted, stop, min(INNER, limit - done), run.expired, hopeless)
         done += max(1, count)
         if not np.all(np.isfinite(x)):
             break
@@ -190,5 +204,8 @@ def interior_point(problem, r, run, max_iter=None):
         if residual > 2.0 * before:
             mixing.forget()
         before = residual
-        shift = np.maximum(0.0, mixing.next(shift, shift_at(trial / s)))
+        renewed = shift_at(trial / s)
+        if only_at_rest and float(np.linalg.norm(renewed)) > RESTING * size:
+            break
+        shift = np.maximum(0.0, mixing.next(shift, renewed))
     return best_r, best, min(done, limit)

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from nonsmooth.contact.anderson import nsgs_anderson
+from nonsmooth.contact.anderson import AcceleratedSweeps
 from nonsmooth.contact.newton import newton
 from nonsmooth.contact.nsgs import Progress, nsgs
 from nonsmooth.contact.problem import ContactProblem
@@ -38,16 +38,17 @@ def nsgs_knots(problem, r, run, max_iter=None, budget=math.inf, trial=0.25):
     """Sweep with acceleration and untie knots until `run.tol` is met; arguments and results as in `nonsmooth.contact.nsgs.nsgs`."""
     limit = run.limit(100_000) if max_iter is None else max_iter
     progress = Progress(run, r, budget, trial)
+    sweeping = AcceleratedSweeps(problem, r, run, progress)
     length = ROUND
-    while progress.going() and progress.done < limit and not run.expired():
+    while progress.going() and progress.done < limit and not run.expired() and not sweeping.broken:
         before = progress.best
-        r, _, count = nsgs_anderson(problem, r, run, min(length, limit - progress.done))
-        progress.done += count
-        progress.look(r)
+        sweeping.advance(min(progress.done + length, limit))
         if progress.best > 0.5 * before:
             length *= GROWTH
         if progress.going() and not run.expired():
-            r = untie(problem, r, run)
+            loose = untie(problem, sweeping.r, run)
+            if loose is not sweeping.r:
+                sweeping.restart(loose)
     return progress.best_r, progress.best, progress.done
 
 
