@@ -66,7 +66,8 @@ def momentum_and_energy(result):
     return L, 0.5 * np.einsum("ik,ij,jk->k", result.u, J, result.u)
 
 
-# angular momentum and energy: what the schemes reached before quaternions were normalised, and a tenth
+# Bounds of angular momentum and energy. Without normalisation: 1.13e-2 and 2.23e-2 (dt), 5.44e-7 and 1.80e-7 (rtol 1e-6),
+# 5.85e-11 and 1.32e-11 (rtol 1e-10); with it the same, but 5.83e-11 and 1.46e-11 in the last. Bisection: a round bound.
 @pytest.mark.parametrize(
     ("options", "momentum", "energy"),
     [
