@@ -127,7 +127,16 @@ def test_one_sweep_is_the_obvious_loop():
             expected[rows] = local3(W[rows, rows].ravel(), np.uint64(0), *b, problem.mu[i], 0.0)[:3]
     r = np.zeros(problem.q.size)
     done, _ = sweep3(
-        *problem.blocks, problem.q, problem.mu, problem.bilateral, problem.rho, r, np.zeros(9), 3, 0.0
+        *problem.blocks,
+        problem.q,
+        problem.mu,
+        problem.bilateral,
+        problem.rho,
+        problem.weight,
+        r,
+        np.zeros(9),
+        3,
+        0.0,
     )
     assert done == 3
     np.testing.assert_allclose(r, expected, rtol=1e-10, atol=1e-12)

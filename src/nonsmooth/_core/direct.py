@@ -21,7 +21,7 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
     Parameters
     ----------
     numbers : ndarray
-        Blocks of W, q, mu, rho, bilateral flags as 0 or 1, ``|q|``, one after the other.
+        Blocks of W, q, mu, rho, ``1 / rho**2``, bilateral flags as 0 or 1, ``|q|``, one after the other.
     places : ndarray of int64
         Row pointers, columns and places of the diagonal blocks.
     out : ndarray, shape (2*dim*n + 4 + n,)
@@ -38,8 +38,9 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
     end += rows
     mu = numbers[end : end + n]
     rho = numbers[end + n : end + 2 * n]
-    bilateral = numbers[end + 2 * n : end + 3 * n]
-    size = numbers[end + 3 * n]
+    weight = numbers[end + 2 * n : end + 3 * n]
+    bilateral = numbers[end + 3 * n : end + 4 * n]
+    size = numbers[end + 4 * n]
     r = out[:rows]
     u = out[rows : 2 * rows]
     alpha = out[2 * rows + 4 :]
@@ -56,7 +57,7 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
         batch = min(50, sweeps - done)
         if dim == 3:
             new, change = sweep3(
-                indptr, indices, data, diagonal, q, mu, bilateral, rho, r, alpha, batch, target
+                indptr, indices, data, diagonal, q, mu, bilateral, rho, weight, r, alpha, batch, target
             )
         elif dim == 2:
             new, change = sweep2(indptr, indices, data, diagonal, q, mu, bilateral, rho, r, batch, target)

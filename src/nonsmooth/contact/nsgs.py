@@ -16,7 +16,8 @@ def sweeps(problem, r, alpha, count, stop):
     """Up to `count` sweeps on `r` (modified in place); returns ``(sweeps done, change of the last one)``."""
     b = problem.blocks
     if problem.dim == 3:
-        return sweep3(*b, problem.q, problem.mu, problem.bilateral, problem.rho, r, alpha, count, stop)
+        laws = problem.mu, problem.bilateral, problem.rho, problem.weight
+        return sweep3(*b, problem.q, *laws, r, alpha, count, stop)
     if problem.dim == 2:
         return sweep2(*b, problem.q, problem.mu, problem.bilateral, problem.rho, r, count, stop)
     return sweep1(*b, problem.q, problem.bilateral, problem.rho, r, count, stop)

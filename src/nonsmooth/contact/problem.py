@@ -266,6 +266,11 @@ class ContactProblem:
         return 1.0 / np.where(scale > 1e-14 * typical, scale, typical)
 
     @cached_property
+    def weight(self) -> np.ndarray:
+        """``1 / rho**2``: makes squares of velocities of the squares of impulses, shape (n,)."""
+        return 1.0 / self.rho**2
+
+    @cached_property
     def dense_W(self) -> np.ndarray:
         return self.W.toarray() if sp.issparse(self.W) else self.W
 

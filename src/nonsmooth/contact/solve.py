@@ -238,7 +238,8 @@ def _pack(problem):
         return ()
     b = problem.blocks
     flags = problem.bilateral.astype(float)
-    numbers = np.concatenate([b.data.ravel(), problem.q, problem.mu, problem.rho, flags, [problem.q_norm]])
+    laws = problem.mu, problem.rho, problem.weight, flags
+    numbers = np.concatenate([b.data.ravel(), problem.q, *laws, [problem.q_norm]])
     places = np.concatenate([b.indptr, b.indices, b.diagonal])
     return numbers, places, n, problem.q.size
 
