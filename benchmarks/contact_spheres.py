@@ -167,9 +167,9 @@ def measure(problem, name, limit):
     for tol in (1e-3, 1e-6):
         best = np.inf
         for _ in range(3):
-            start = time.process_time()
+            start = time.perf_counter()
             result = solve_contact(problem, tol=tol, time_limit=limit)
-            best = min(best, time.process_time() - start)
+            best = min(best, time.perf_counter() - start)
             if best > 3:
                 break
         times.append(best if result.success else np.inf)
@@ -177,9 +177,9 @@ def measure(problem, name, limit):
         text.append(
             f"{tol:.0e} in {best:7.3f} s (residual {check:.1e}, success {result.success}, {result.method})"
         )
-    start = time.process_time()
+    start = time.perf_counter()
     plain = solve_contact(problem, "nsgs", tol=1e-6, time_limit=min(60, limit))
-    took = time.process_time() - start
+    took = time.perf_counter() - start
     ratio = times[1] / times[0] if np.isfinite(times[0]) else np.inf
     print(
         f"{name}: {problem.n_contacts} contacts; {'; '.join(text)}; "

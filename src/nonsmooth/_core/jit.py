@@ -47,7 +47,6 @@ __all__ = [
     "f8_ro",
     "first_class",
     "float64",
-    "function_at",
     "function_type",
     "i8_1",
     "i8_2",
@@ -178,32 +177,8 @@ def first_class(function, signature, cache=False):
 
 
 def address_of(function):
-    """Address of a first-class function (the function itself where nothing is compiled), for `function_at`."""
+    """Address of a first-class function (the function itself where nothing is compiled): handing it over costs nothing."""
     return function.address if JIT_ENABLED else function
-
-
-def function_at(signature):
-    """A compiled conversion from an address to the first-class function of `signature`.
-
-    Handing a first-class function from Python to a kernel costs 35 microseconds, its address costs none.
-    """
-    if not JIT_ENABLED:
-        return lambda function: function
-    function = types.FunctionType(signature)
-
-    @intrinsic
-    def convert(typingctx, address):
-        def codegen(context, builder, sig, args):
-            value = cgutils.create_struct_proxy(function)(context, builder)
-            pointer = context.get_value_type(types.voidptr)
-            value.c_addr = builder.inttoptr(args[0], pointer)
-            value.py_addr = cgutils.get_null_value(pointer)
-            value.jit_addr = cgutils.get_null_value(pointer)
-            return value._getvalue()
-
-        return function(types.int64), codegen
-
-    return convert
 
 
 def caller(signature):

@@ -18,6 +18,7 @@ import math
 import numpy as np
 
 from nonsmooth._core.anderson import combine
+from nonsmooth.contact.colours import coloured_order
 from nonsmooth.contact.nsgs import Progress, sweeps
 from nonsmooth.contact.residual import project
 
@@ -27,6 +28,8 @@ INNER = 5
 START = 50
 #: Relative regularisation of the small least-squares problem.
 DAMPING = 1e-10
+#: From this many contacts in space on sweeps are shared among threads (`nonsmooth.contact.colours`).
+COLOURED = 3000
 #: Most evaluations without combination after a rejected one.
 LONGEST_PAUSE = 64
 
@@ -89,6 +92,9 @@ class AcceleratedSweeps:
         self.weight = np.repeat(1.0 / np.sqrt(problem.rho), problem.dim)
         self.combination = Combination(memory, self.weight)
         self.alpha = np.zeros(problem.n_contacts)
+        # decided by the problem, not by the cores: results are the same on every machine
+        large = problem.dim == 3 and problem.n_contacts >= COLOURED
+        self.sweeps = coloured_order if large else sweeps
         self.stop = 0.5 * run.tol * problem.q_norm
         self.broken = False
         self.since = 0
@@ -111,7 +117,7 @@ class AcceleratedSweeps:
     def _round(self, count, until):
         problem, progress, x = self.problem, self.progress, self.x
         g = x.copy()
-        count, change = sweeps(problem, g, self.alpha, count, self.stop)
+        count, change = self.sweeps(problem, g, self.alpha, count, self.stop)
         progress.done += count
         self.plain -= count
         self.since += count
