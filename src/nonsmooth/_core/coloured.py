@@ -13,10 +13,8 @@ import math
 
 import numpy as np
 
-from nonsmooth._core.cone import local2, local3, project_cone2, project_cone3, solve_block3
 from nonsmooth._core.jit import atomic_add, atomic_load, atomic_replace, call_plain, kernel
-
-ONE, TWO = np.uint64(1), np.uint64(2)
+from nonsmooth._core.nsgs import update1, update2, update3
 
 #: Places in `control`: items done, a flag that the sweeps are over, one that helpers are not wanted any more, and items claimed from
 #: the list of each thread.
@@ -73,118 +71,33 @@ def first_fit(indptr, indices, starts, rows, group, colour):
     return count
 
 
-@kernel(error_model="numpy", nogil=True, references=False)
-def range3(first, last, order, indptr, indices, flat, diagonal, q, mu, bilateral, rho, r, alpha, square):
-    """Update the 3-D contacts ``order[first:last]``; arrays but `r` and `alpha` are in coloured order.
+# The contacts ``order[first:last]``; arrays but `r` and `alpha` are in coloured order. Squared changes go to `square`.
 
-    The numbers of a block are consecutive in `flat`. The squared change of a contact, as a velocity, goes to `square`.
-    """
+
+@kernel(error_model="numpy", nogil=True, references=False)
+def range3(
+    first, last, order, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weight, r, alpha, square
+):
     for place in range(first, last):
-        # unsigned places: the compiler then drops the test for negative indices
         c = np.uint64(place)
         own = np.uint64(order[c])
-        row = np.uint64(3) * own
-        start = np.uint64(3 * place)
-        home = np.uint64(diagonal[c])
-        block = np.uint64(9) * home
-        friction = mu[c]
-        b0 = q[start]
-        b1 = q[start + ONE]
-        b2 = q[start + TWO]
-        for entry in range(indptr[c], indptr[c + ONE]):
-            k = np.uint64(entry)
-            if k == home:
-                continue
-            j = np.uint64(3 * indices[k])
-            w = np.uint64(9) * k
-            x0 = r[j]
-            x1 = r[j + ONE]
-            x2 = r[j + TWO]
-            b0 += flat[w] * x0 + flat[w + np.uint64(1)] * x1 + flat[w + np.uint64(2)] * x2
-            b1 += flat[w + np.uint64(3)] * x0 + flat[w + np.uint64(4)] * x1 + flat[w + np.uint64(5)] * x2
-            b2 += flat[w + np.uint64(6)] * x0 + flat[w + np.uint64(7)] * x1 + flat[w + np.uint64(8)] * x2
-        r0 = r[row]
-        r1 = r[row + ONE]
-        r2 = r[row + TWO]
-        if bilateral[c]:
-            n0, n1, n2 = solve_block3(flat, block, b0, b1, b2)
-        else:
-            n0, n1, n2, alpha[own], status = local3(flat, block, b0, b1, b2, friction, alpha[own])
-            if status != 0:
-                # no exact solution: one projection step of the natural map
-                u0 = b0 + flat[block] * r0 + flat[block + ONE] * r1 + flat[block + TWO] * r2
-                u1 = b1 + flat[block + np.uint64(3)] * r0 + flat[block + np.uint64(4)] * r1
-                u1 += flat[block + np.uint64(5)] * r2
-                u2 = b2 + flat[block + np.uint64(6)] * r0 + flat[block + np.uint64(7)] * r1
-                u2 += flat[block + np.uint64(8)] * r2
-                u0 += friction * math.sqrt(u1 * u1 + u2 * u2)
-                n0, n1, n2 = project_cone3(r0 - rho[c] * u0, r1 - rho[c] * u1, r2 - rho[c] * u2, friction)
-        d0 = n0 - r0
-        d1 = n1 - r1
-        d2 = n2 - r2
-        square[c] = (d0 * d0 + d1 * d1 + d2 * d2) / (rho[c] * rho[c])
-        r[row] = n0
-        r[row + ONE] = n1
-        r[row + TWO] = n2
+        square[c] = update3(c, own, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weight, r, alpha)
 
 
 @kernel(error_model="numpy", nogil=True, references=False)
-def range2(first, last, order, indptr, indices, data, diagonal, q, mu, bilateral, rho, r, square):
-    """The same in the plane; blocks are ``data[k]``."""
+def range2(first, last, order, indptr, indices, data, diagonal, q, mu, bilateral, rho, weight, r, square):
     for place in range(first, last):
         c = np.uint64(place)
-        start = np.uint64(2 * place)
-        b0 = q[start]
-        b1 = q[start + ONE]
-        home = np.uint64(diagonal[c])
-        row = np.uint64(2 * order[c])
-        for entry in range(indptr[c], indptr[c + ONE]):
-            k = np.uint64(entry)
-            if k == home:
-                continue
-            j = np.uint64(2 * indices[k])
-            b0 += data[k, 0, 0] * r[j] + data[k, 0, 1] * r[j + ONE]
-            b1 += data[k, 1, 0] * r[j] + data[k, 1, 1] * r[j + ONE]
-        r0 = r[row]
-        r1 = r[row + ONE]
-        if bilateral[c]:
-            det = data[home, 0, 0] * data[home, 1, 1] - data[home, 0, 1] * data[home, 1, 0]
-            n0 = n1 = 0.0
-            if det != 0.0:
-                n0 = (data[home, 0, 1] * b1 - data[home, 1, 1] * b0) / det
-                n1 = (data[home, 1, 0] * b0 - data[home, 0, 0] * b1) / det
-        else:
-            n0, n1, status = local2(data, home, b0, b1, mu[c])
-            if status != 0:
-                u0 = b0 + data[home, 0, 0] * r0 + data[home, 0, 1] * r1
-                u1 = b1 + data[home, 1, 0] * r0 + data[home, 1, 1] * r1
-                n0, n1 = project_cone2(r0 - rho[c] * (u0 + mu[c] * abs(u1)), r1 - rho[c] * u1, mu[c])
-        d0 = n0 - r0
-        d1 = n1 - r1
-        square[c] = (d0 * d0 + d1 * d1) / (rho[c] * rho[c])
-        r[row] = n0
-        r[row + ONE] = n1
+        own = np.uint64(order[c])
+        square[c] = update2(c, own, indptr, indices, data, diagonal, q, mu, bilateral, rho, weight, r)
 
 
 @kernel(error_model="numpy", nogil=True, references=False)
-def range1(first, last, order, indptr, indices, data, diagonal, q, bilateral, rho, r, square):
-    """The same for frictionless rows."""
+def range1(first, last, order, indptr, indices, data, diagonal, q, bilateral, rho, weight, r, square):
     for place in range(first, last):
         c = np.uint64(place)
-        b = q[c]
-        home = np.uint64(diagonal[c])
-        row = np.uint64(order[c])
-        for entry in range(indptr[c], indptr[c + ONE]):
-            k = np.uint64(entry)
-            if k != home:
-                b += data[k, 0, 0] * r[np.uint64(indices[k])]
-        a = data[home, 0, 0]
-        new = -b / a if a > 0.0 else r[row] - rho[c] * (b + a * r[row])
-        if new < 0.0 and not bilateral[c]:
-            new = 0.0
-        d = (new - r[row]) / rho[c]
-        square[c] = d * d
-        r[row] = new
+        own = np.uint64(order[c])
+        square[c] = update1(c, own, indptr, indices, data, diagonal, q, bilateral, rho, weight, r)
 
 
 @kernel(error_model="numpy", nogil=True, references=False)
@@ -235,7 +148,7 @@ def _claim(thread, control, lengths, opens, items, sweeps):
 @kernel(error_model="numpy", nogil=True, references=False)
 def coloured_sweeps(
     thread, control, yielder, lengths, first, last, opens, order, indptr, indices, data, flat, diagonal, q, mu, bilateral,
-    rho, r, alpha, square, sweeps, stop, result,
+    rho, weight, r, alpha, square, sweeps, stop, result,
 ):  # fmt: skip
     """Up to `sweeps` sweeps on `r` and `alpha` (modified in place) together with all threads that make the same call.
 
@@ -276,11 +189,13 @@ def coloured_sweeps(
             if change <= stop:
                 atomic_add(control, VERDICT, 1)
         elif dim == 3:
-            range3(a, b, order, indptr, indices, flat, diagonal, q, mu, bilateral, rho, r, alpha, square)
+            range3(
+                a, b, order, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weight, r, alpha, square
+            )
         elif dim == 2:
-            range2(a, b, order, indptr, indices, data, diagonal, q, mu, bilateral, rho, r, square)
+            range2(a, b, order, indptr, indices, data, diagonal, q, mu, bilateral, rho, weight, r, square)
         else:
-            range1(a, b, order, indptr, indices, data, diagonal, q, bilateral, rho, r, square)
+            range1(a, b, order, indptr, indices, data, diagonal, q, bilateral, rho, weight, r, square)
         atomic_add(control, DONE, 1)
 
 

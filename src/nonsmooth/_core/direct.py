@@ -60,9 +60,11 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
                 indptr, indices, data, diagonal, q, mu, bilateral, rho, weight, r, alpha, batch, target
             )
         elif dim == 2:
-            new, change = sweep2(indptr, indices, data, diagonal, q, mu, bilateral, rho, r, batch, target)
+            new, change = sweep2(
+                indptr, indices, data, diagonal, q, mu, bilateral, rho, weight, r, batch, target
+            )
         else:
-            new, change = sweep1(indptr, indices, data, diagonal, q, bilateral, rho, r, batch, target)
+            new, change = sweep1(indptr, indices, data, diagonal, q, bilateral, rho, weight, r, batch, target)
         done += new
         if change <= target or done >= sweeps:
             multiply(indptr, indices, data, r, u)

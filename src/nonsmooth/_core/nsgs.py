@@ -15,65 +15,127 @@ from nonsmooth._core.jit import kernel
 ONE, TWO = np.uint64(1), np.uint64(2)
 
 
-# Divisions here have positive divisors, or their infinite result is tested for: no exception is needed.
+# One contact of a sweep. `c` is the place of its data and `own` the one of its impulse, both unsigned: the compiler then drops the
+# test for negative indices. Returned is the squared change, as a velocity; ``weight = 1 / rho**2`` is handed in, because a
+# division takes longer than the rest of it. Divisions have positive divisors, or their infinite result is tested for.
+# Inlined into the sweeps here and in `_core.coloured`.
+
+
+@kernel(error_model="numpy", forceinline=True, references=False)
+def update3(c, own, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weight, r, alpha):
+    """Solve a 3-D contact for the impulses of the others; the numbers of a block are consecutive in `flat`."""
+    row = np.uint64(3) * own
+    start = np.uint64(3) * c
+    home = np.uint64(diagonal[c])
+    block = np.uint64(9) * home
+    friction = mu[c]
+    b0 = q[start]
+    b1 = q[start + ONE]
+    b2 = q[start + TWO]
+    for place in range(indptr[c], indptr[c + ONE]):
+        k = np.uint64(place)
+        if k == home:
+            continue
+        j = np.uint64(3 * indices[k])
+        w = np.uint64(9) * k
+        x0 = r[j]
+        x1 = r[j + ONE]
+        x2 = r[j + TWO]
+        b0 += flat[w] * x0 + flat[w + np.uint64(1)] * x1 + flat[w + np.uint64(2)] * x2
+        b1 += flat[w + np.uint64(3)] * x0 + flat[w + np.uint64(4)] * x1 + flat[w + np.uint64(5)] * x2
+        b2 += flat[w + np.uint64(6)] * x0 + flat[w + np.uint64(7)] * x1 + flat[w + np.uint64(8)] * x2
+    r0 = r[row]
+    r1 = r[row + ONE]
+    r2 = r[row + TWO]
+    if bilateral[c]:
+        n0, n1, n2 = solve_block3(flat, block, b0, b1, b2)
+    else:
+        n0, n1, n2, alpha[own], status = local3(flat, block, b0, b1, b2, friction, alpha[own])
+        if status != 0:
+            # no exact solution: one projection step of the natural map
+            u0 = b0 + flat[block] * r0 + flat[block + ONE] * r1 + flat[block + TWO] * r2
+            u1 = b1 + flat[block + np.uint64(3)] * r0 + flat[block + np.uint64(4)] * r1
+            u1 += flat[block + np.uint64(5)] * r2
+            u2 = b2 + flat[block + np.uint64(6)] * r0 + flat[block + np.uint64(7)] * r1
+            u2 += flat[block + np.uint64(8)] * r2
+            u0 += friction * math.sqrt(u1 * u1 + u2 * u2)
+            n0, n1, n2 = project_cone3(r0 - rho[c] * u0, r1 - rho[c] * u1, r2 - rho[c] * u2, friction)
+    d0 = n0 - r0
+    d1 = n1 - r1
+    d2 = n2 - r2
+    r[row] = n0
+    r[row + ONE] = n1
+    r[row + TWO] = n2
+    return (d0 * d0 + d1 * d1 + d2 * d2) * weight[c]
+
+
+@kernel(error_model="numpy", forceinline=True, references=False)
+def update2(c, own, indptr, indices, data, diagonal, q, mu, bilateral, rho, weight, r):
+    """The same in the plane; blocks are ``data[k]``."""
+    row = TWO * own
+    home = np.uint64(diagonal[c])
+    b0 = q[TWO * c]
+    b1 = q[TWO * c + ONE]
+    for place in range(indptr[c], indptr[c + ONE]):
+        k = np.uint64(place)
+        if k == home:
+            continue
+        j = np.uint64(2 * indices[k])
+        b0 += data[k, 0, 0] * r[j] + data[k, 0, 1] * r[j + ONE]
+        b1 += data[k, 1, 0] * r[j] + data[k, 1, 1] * r[j + ONE]
+    r0 = r[row]
+    r1 = r[row + ONE]
+    if bilateral[c]:
+        det = data[home, 0, 0] * data[home, 1, 1] - data[home, 0, 1] * data[home, 1, 0]
+        n0 = n1 = 0.0
+        if det != 0.0:
+            n0 = (data[home, 0, 1] * b1 - data[home, 1, 1] * b0) / det
+            n1 = (data[home, 1, 0] * b0 - data[home, 0, 0] * b1) / det
+    else:
+        n0, n1, status = local2(data, home, b0, b1, mu[c])
+        if status != 0:
+            u0 = b0 + data[home, 0, 0] * r0 + data[home, 0, 1] * r1
+            u1 = b1 + data[home, 1, 0] * r0 + data[home, 1, 1] * r1
+            n0, n1 = project_cone2(r0 - rho[c] * (u0 + mu[c] * abs(u1)), r1 - rho[c] * u1, mu[c])
+    d0 = n0 - r0
+    d1 = n1 - r1
+    r[row] = n0
+    r[row + ONE] = n1
+    return (d0 * d0 + d1 * d1) * weight[c]
+
+
+@kernel(error_model="numpy", forceinline=True, references=False)
+def update1(c, own, indptr, indices, data, diagonal, q, bilateral, rho, weight, r):
+    """A frictionless row: projected Gauss-Seidel."""
+    home = np.uint64(diagonal[c])
+    b = q[c]
+    for place in range(indptr[c], indptr[c + ONE]):
+        k = np.uint64(place)
+        if k != home:
+            b += data[k, 0, 0] * r[np.uint64(indices[k])]
+    a = data[home, 0, 0]
+    new = -b / a if a > 0.0 else r[own] - rho[c] * (b + a * r[own])
+    if new < 0.0 and not bilateral[c]:
+        new = 0.0
+    d = new - r[own]
+    r[own] = new
+    return d * d * weight[c]
+
+
 @kernel(error_model="numpy")
 def sweep3(indptr, indices, data, diagonal, q, mu, bilateral, rho, weight, r, alpha, sweeps, stop):
     """3-D sweeps; `r`, shape (3n,), and the slip multipliers `alpha`, shape (n,), are modified in place.
 
-    ``weight = 1 / rho**2`` is handed in: a division per contact takes longer than the rest of the sum of changes.
-
     Returns ``(sweeps done, change of the last sweep)``.
     """
-    n = mu.size
     # flat, because strides of a block are known to the programmer but not to the compiler
     flat = data.reshape(data.size)
     change = math.inf
     for sweep in range(sweeps):
         total = 0.0
-        for i in range(n):
-            # unsigned places: the compiler then drops the test for negative indices
+        for i in range(mu.size):
             c = np.uint64(i)
-            row = np.uint64(3 * i)
-            home = np.uint64(diagonal[c])
-            friction = mu[c]
-            b0 = q[row]
-            b1 = q[row + ONE]
-            b2 = q[row + TWO]
-            for place in range(indptr[c], indptr[c + ONE]):
-                k = np.uint64(place)
-                if k == home:
-                    continue
-                j = np.uint64(3 * indices[k])
-                w = np.uint64(9) * k
-                x0 = r[j]
-                x1 = r[j + ONE]
-                x2 = r[j + TWO]
-                b0 += flat[w] * x0 + flat[w + np.uint64(1)] * x1 + flat[w + np.uint64(2)] * x2
-                b1 += flat[w + np.uint64(3)] * x0 + flat[w + np.uint64(4)] * x1 + flat[w + np.uint64(5)] * x2
-                b2 += flat[w + np.uint64(6)] * x0 + flat[w + np.uint64(7)] * x1 + flat[w + np.uint64(8)] * x2
-            r0 = r[row]
-            r1 = r[row + ONE]
-            r2 = r[row + TWO]
-            if bilateral[c]:
-                n0, n1, n2 = solve_block3(flat, np.uint64(9) * home, b0, b1, b2)
-            else:
-                n0, n1, n2, alpha[c], status = local3(
-                    flat, np.uint64(9) * home, b0, b1, b2, friction, alpha[c]
-                )
-                if status != 0:
-                    # no exact solution: one projection step of the natural map
-                    u0 = b0 + data[home, 0, 0] * r0 + data[home, 0, 1] * r1 + data[home, 0, 2] * r2
-                    u1 = b1 + data[home, 1, 0] * r0 + data[home, 1, 1] * r1 + data[home, 1, 2] * r2
-                    u2 = b2 + data[home, 2, 0] * r0 + data[home, 2, 1] * r1 + data[home, 2, 2] * r2
-                    u0 += friction * math.sqrt(u1 * u1 + u2 * u2)
-                    n0, n1, n2 = project_cone3(r0 - rho[c] * u0, r1 - rho[c] * u1, r2 - rho[c] * u2, friction)
-            d0 = n0 - r0
-            d1 = n1 - r1
-            d2 = n2 - r2
-            total += (d0 * d0 + d1 * d1 + d2 * d2) * weight[c]
-            r[row] = n0
-            r[row + ONE] = n1
-            r[row + TWO] = n2
+            total += update3(c, c, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weight, r, alpha)
         change = math.sqrt(total)
         if change <= stop:
             return sweep + 1, change
@@ -81,42 +143,15 @@ def sweep3(indptr, indices, data, diagonal, q, mu, bilateral, rho, weight, r, al
 
 
 @kernel(error_model="numpy")
-def sweep2(indptr, indices, data, diagonal, q, mu, bilateral, rho, r, sweeps, stop):
+def sweep2(indptr, indices, data, diagonal, q, mu, bilateral, rho, weight, r, sweeps, stop):
     """2-D sweeps; `r`, shape (2n,), is modified in place. Returns
     ``(sweeps done, change of the last sweep)``."""
-    n = mu.size
     change = math.inf
     for sweep in range(sweeps):
         total = 0.0
-        for i in range(n):
-            b0 = q[2 * i]
-            b1 = q[2 * i + 1]
-            home = diagonal[i]
-            for k in range(indptr[i], indptr[i + 1]):
-                if k == home:
-                    continue
-                j = 2 * indices[k]
-                b0 += data[k, 0, 0] * r[j] + data[k, 0, 1] * r[j + 1]
-                b1 += data[k, 1, 0] * r[j] + data[k, 1, 1] * r[j + 1]
-            r0 = r[2 * i]
-            r1 = r[2 * i + 1]
-            if bilateral[i]:
-                det = data[home, 0, 0] * data[home, 1, 1] - data[home, 0, 1] * data[home, 1, 0]
-                n0 = n1 = 0.0
-                if det != 0.0:
-                    n0 = (data[home, 0, 1] * b1 - data[home, 1, 1] * b0) / det
-                    n1 = (data[home, 1, 0] * b0 - data[home, 0, 0] * b1) / det
-            else:
-                n0, n1, status = local2(data, home, b0, b1, mu[i])
-                if status != 0:
-                    u0 = b0 + data[home, 0, 0] * r0 + data[home, 0, 1] * r1
-                    u1 = b1 + data[home, 1, 0] * r0 + data[home, 1, 1] * r1
-                    n0, n1 = project_cone2(r0 - rho[i] * (u0 + mu[i] * abs(u1)), r1 - rho[i] * u1, mu[i])
-            d0 = n0 - r0
-            d1 = n1 - r1
-            total += (d0 * d0 + d1 * d1) / (rho[i] * rho[i])
-            r[2 * i] = n0
-            r[2 * i + 1] = n1
+        for i in range(mu.size):
+            c = np.uint64(i)
+            total += update2(c, c, indptr, indices, data, diagonal, q, mu, bilateral, rho, weight, r)
         change = math.sqrt(total)
         if change <= stop:
             return sweep + 1, change
@@ -124,25 +159,14 @@ def sweep2(indptr, indices, data, diagonal, q, mu, bilateral, rho, r, sweeps, st
 
 
 @kernel(error_model="numpy")
-def sweep1(indptr, indices, data, diagonal, q, bilateral, rho, r, sweeps, stop):
-    """Frictionless rows: projected Gauss-Seidel. Returns ``(sweeps done, change of the last sweep)``."""
-    n = rho.size
+def sweep1(indptr, indices, data, diagonal, q, bilateral, rho, weight, r, sweeps, stop):
+    """Sweeps over frictionless rows. Returns ``(sweeps done, change of the last sweep)``."""
     change = math.inf
     for sweep in range(sweeps):
         total = 0.0
-        for i in range(n):
-            b = q[i]
-            home = diagonal[i]
-            for k in range(indptr[i], indptr[i + 1]):
-                if k != home:
-                    b += data[k, 0, 0] * r[indices[k]]
-            a = data[home, 0, 0]
-            new = -b / a if a > 0.0 else r[i] - rho[i] * (b + a * r[i])
-            if new < 0.0 and not bilateral[i]:
-                new = 0.0
-            d = (new - r[i]) / rho[i]
-            total += d * d
-            r[i] = new
+        for i in range(rho.size):
+            c = np.uint64(i)
+            total += update1(c, c, indptr, indices, data, diagonal, q, bilateral, rho, weight, r)
         change = math.sqrt(total)
         if change <= stop:
             return sweep + 1, change

@@ -57,6 +57,7 @@ class Coloured(NamedTuple):
     mu: np.ndarray
     bilateral: np.ndarray
     rho: np.ndarray
+    weight: np.ndarray
 
 
 def colour(indptr, indices, groups=GROUPS):
@@ -111,6 +112,7 @@ def coloured(problem, groups=GROUPS) -> Coloured:
             problem.mu[order],
             problem.bilateral[order],
             problem.rho[order],
+            problem.weight[order],
         )
     return form
 

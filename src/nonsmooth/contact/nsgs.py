@@ -14,13 +14,13 @@ LONGEST_TRIAL = 5000
 
 def sweeps(problem, r, alpha, count, stop):
     """Up to `count` sweeps on `r` (modified in place); returns ``(sweeps done, change of the last one)``."""
-    b = problem.blocks
+    b, q = problem.blocks, problem.q
+    laws = problem.mu, problem.bilateral, problem.rho, problem.weight
     if problem.dim == 3:
-        laws = problem.mu, problem.bilateral, problem.rho, problem.weight
-        return sweep3(*b, problem.q, *laws, r, alpha, count, stop)
+        return sweep3(*b, q, *laws, r, alpha, count, stop)
     if problem.dim == 2:
-        return sweep2(*b, problem.q, problem.mu, problem.bilateral, problem.rho, r, count, stop)
-    return sweep1(*b, problem.q, problem.bilateral, problem.rho, r, count, stop)
+        return sweep2(*b, q, *laws, r, count, stop)
+    return sweep1(*b, q, *laws[1:], r, count, stop)
 
 
 class Progress:
