@@ -35,6 +35,16 @@ def test_impact_at_the_end(locate, shift):
     assert result.audit.worst_gap > -1e-11
 
 
+@pytest.mark.parametrize("rtol", [1e-5, 1e-8, 1e-9, 1e-10])
+@pytest.mark.parametrize("shift", [-1e-15, 0.0, 3e-13])
+def test_impact_at_the_end_at_every_tolerance(rtol, shift):
+    for height in (1.0, 0.7, 2.3):
+        t_fall = np.sqrt(2 * height / 9.81)
+        result = ns.simulate(BALL, (0, t_fall + shift), [height], [0.0], rtol=rtol)
+        assert [event.kind for event in result.events] == ["impact"]
+        np.testing.assert_allclose(result.u[0, -1], 0.8 * 9.81 * t_fall, rtol=1e-6)
+
+
 def test_last_column_is_a_right_limit():
     result = ns.simulate(BALL, (0, T_FALL), [1.0], [0.0], t_eval=[0.0, 0.2, T_FALL])
     assert result.t.tolist() == [0.0, 0.2, T_FALL]

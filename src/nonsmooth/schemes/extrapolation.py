@@ -353,8 +353,10 @@ class ExtrapolatedRun(CompiledRun):
         column, event = int(counters[core.C_OUT]), int(counters[core.C_EVENTS])
         gap, rate = self._gaps(self.t_end, q, u)
         worst = self._totals[[core.T_GAP, core.T_GAP_T]]
-        self.xf[ex.F_T_END] = self.t_end + self.dt_min
-        self.xf[[ex.F_DT_NEXT, ex.F_DT_CROSS]] = self.dt_min
+        beyond = self.t_end + self.dt_min
+        self.xf[ex.F_T_END] = beyond
+        # the length as it comes out in rounded instants: a step that is longer than the crossing step would be extrapolated
+        self.xf[[ex.F_DT_NEXT, ex.F_DT_CROSS]] = beyond - self.t_end
         counters[core.C_STEP] = 0
         status = self._loop(1)
         counters[core.C_STEP] = counters[core.C_STEPS]
