@@ -24,7 +24,7 @@ import numpy as np
 
 from nonsmooth._core.coloured import CLAIMED, LINE, PATIENCE, coloured_sweeps, columns, dismiss, first_fit
 from nonsmooth._core.jit import JIT_ENABLED
-from nonsmooth.contact.nsgs import Progress
+from nonsmooth.contact.nsgs import sweep_on
 from nonsmooth.errors import RangeError
 
 #: Sizes of groups: large ones use the cache better. The first is taken of which there are this many per colour; where contacts are
@@ -290,16 +290,8 @@ def nsgs_coloured(problem, r, run, max_iter=None, budget=math.inf, trial=0.25, t
     integer = isinstance(threads, (int, np.integer)) and not isinstance(threads, bool)
     if threads is not None and not (integer and 1 <= threads <= 256):
         raise RangeError(f"solve_contact: threads = {threads!r}; a number from 1 to 256 is wanted.")
-    limit = run.limit(100_000) if max_iter is None else max_iter
-    r = r.copy()
-    alpha = np.zeros(problem.n_contacts)
-    progress = Progress(run, r, budget, trial)
-    chunk = 10
-    while progress.going() and progress.done < limit and not run.expired():
-        chunk = min(chunk, limit - progress.done, run.slice())
-        # the change of a sweep is a cheap upper estimate of the residual: look closer when it is small
-        count, _ = coloured_order(problem, r, alpha, chunk, 0.5 * run.tol * problem.q_norm, threads)
-        progress.done += count
-        progress.look(r)
-        chunk = min(2 * chunk, 100)
-    return progress.best_r, progress.best, progress.done
+
+    def sweeping(problem, r, alpha, count, stop):
+        return coloured_order(problem, r, alpha, count, stop, threads)
+
+    return sweep_on(sweeping, problem, r, run, max_iter, budget, trial)

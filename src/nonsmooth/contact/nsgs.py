@@ -81,6 +81,11 @@ def nsgs(problem, r, run, max_iter=None, budget=math.inf, trial=0.25):
     residual : float
     iterations : int
     """
+    return sweep_on(sweeps, problem, r, run, max_iter, budget, trial)
+
+
+def sweep_on(sweeping, problem, r, run, max_iter, budget, trial):
+    """The loop of `nsgs` with any function like `sweeps`."""
     limit = run.limit(100_000) if max_iter is None else max_iter
     r = r.copy()
     alpha = np.zeros(problem.n_contacts)
@@ -89,7 +94,7 @@ def nsgs(problem, r, run, max_iter=None, budget=math.inf, trial=0.25):
     while progress.going() and progress.done < limit and not run.expired():
         chunk = min(chunk, limit - progress.done, run.slice())
         # the change of a sweep is a cheap upper estimate of the residual: look closer when it is small
-        count, _ = sweeps(problem, r, alpha, chunk, 0.5 * run.tol * problem.q_norm)
+        count, _ = sweeping(problem, r, alpha, chunk, 0.5 * run.tol * problem.q_norm)
         progress.done += count
         progress.look(r)
         chunk = min(2 * chunk, 100)
