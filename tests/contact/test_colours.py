@@ -56,9 +56,9 @@ def helpers_wanted(monkeypatch):
     monkeypatch.setattr(colours._Crowd, "room", lambda self: True)
 
 
-def swept(problem, threads, count=20, groups=GROUPS):
+def swept(problem, threads, count=20, groups=GROUPS, omega=1.0):
     r, alpha = np.zeros(problem.q.size), np.zeros(problem.n_contacts)
-    return r, coloured_order(problem, r, alpha, count, -1.0, threads, groups)
+    return r, coloured_order(problem, r, alpha, count, -1.0, threads, groups, omega)
 
 
 @pytest.mark.parametrize("groups", [GROUPS, (1,), (7,)])
@@ -111,6 +111,25 @@ def test_one_sweep_is_gauss_seidel_in_coloured_order(dim):
     done, last = sweeps(reordered, expected, np.zeros(60), 3, -1.0)
     assert count == done == 3 and change == pytest.approx(last, rel=1e-9)
     np.testing.assert_allclose(r[rows], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_over_relaxation_goes_further_and_stays_in_the_cones():
+    """The first contact of a sweep makes `omega` times its change; sweeps still end at the solution."""
+    problem = chain(60, 3, seed=3)
+    first = coloured(problem, (8,)).order[0]
+    start = 1e-3 * np.ones(problem.q.size)
+    start.reshape(-1, 3)[:, 1:] = 0.0
+    moved = {}
+    for omega in (1.0, 1.5):
+        r = start.copy()
+        coloured_order(problem, r, np.zeros(60), 1, -1.0, 1, (8,), omega)
+        assert residual(problem, r).cone <= 1e-15
+        moved[omega] = r.reshape(-1, 3)[first] - start.reshape(-1, 3)[first]
+    assert np.linalg.norm(moved[1.0]) > 0.01
+    np.testing.assert_allclose(moved[1.5], 1.5 * moved[1.0], rtol=1e-12)
+    r = start.copy()
+    coloured_order(problem, r, np.zeros(60), 400, -1.0, 1, (8,), 1.5)
+    assert max(residual(problem, r)[:2]) <= 1e-10
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

@@ -254,8 +254,15 @@ def test_multifrontal_elimination():
         K = sp.csr_matrix(K + 8.0 * sp.identity(900))
         b = rng.normal(size=900)
         np.testing.assert_allclose(fronts.factor(K)(b), np.linalg.solve(K.toarray(), b), atol=1e-10)
+        K = sp.csr_matrix(K + K.T + 20.0 * sp.identity(900))
+        np.testing.assert_allclose(
+            fronts.factor(K, symmetric=True)(b), np.linalg.solve(K.toarray(), b), atol=1e-10
+        )
+    for symmetric in (False, True):
+        with pytest.raises(np.linalg.LinAlgError):
+            fronts.factor(sp.csr_matrix((900, 900)), symmetric)
     with pytest.raises(np.linalg.LinAlgError):
-        fronts.factor(sp.csr_matrix((900, 900)))
+        fronts.factor(-sp.identity(900, format="csr"), symmetric=True)
 
 
 def test_newton_systems_in_the_velocities_of_the_bodies():
@@ -268,8 +275,18 @@ def test_newton_systems_in_the_velocities_of_the_bodies():
     W = problem.dense_W * long[:, None] * long
     matrix = sp.block_diag(list(A)) @ (W + 0.1 * np.eye(W.shape[0])) + sp.block_diag(list(B)).toarray()
     b = rng.normal(size=W.shape[0])
-    x = Bodies(problem, w.s).factor(A, B, 0.1)(b)
+    bodies = Bodies(problem, w.s)
+    x = bodies.factor(A, B, 0.1)(b)
     np.testing.assert_allclose(matrix @ x, b, atol=1e-8)
+    A = np.tile(np.eye(3), (problem.n_contacts, 1, 1))
+    B = B @ B.transpose(0, 2, 1)
+    matrix = W + 0.1 * np.eye(W.shape[0]) + sp.block_diag(list(B)).toarray()
+    for symmetric in (False, True):
+        np.testing.assert_allclose(matrix @ bodies.factor(A, B, 0.1, symmetric)(b), b, atol=1e-8)
+    # masses that are not symmetric are not taken for it
+    bodies.symmetric_mass = False
+    bodies.M = bodies.M + 0.1 * sp.csr_matrix(([1.0], ([0], [1])), shape=bodies.M.shape)
+    np.testing.assert_array_equal(bodies.factor(A, B, 0.1, True)(b), bodies.factor(A, B, 0.1, False)(b))
 
 
 def test_anderson_solves_a_linear_fixed_point_at_once():

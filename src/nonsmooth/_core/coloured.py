@@ -76,12 +76,29 @@ def first_fit(indptr, indices, starts, rows, group, colour):
 
 @kernel(error_model="numpy", nogil=True, references=False)
 def range3(
-    first, last, order, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weight, r, alpha, square
+    first,
+    last,
+    order,
+    indptr,
+    indices,
+    flat,
+    diagonal,
+    q,
+    mu,
+    bilateral,
+    rho,
+    weight,
+    r,
+    alpha,
+    omega,
+    square,
 ):
     for place in range(first, last):
         c = np.uint64(place)
         own = np.uint64(order[c])
-        square[c] = update3(c, own, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weight, r, alpha)
+        square[c] = update3(
+            c, own, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weight, r, alpha, omega
+        )
 
 
 @kernel(error_model="numpy", nogil=True, references=False)
@@ -148,7 +165,7 @@ def _claim(thread, control, lengths, opens, items, sweeps):
 @kernel(error_model="numpy", nogil=True, references=False)
 def coloured_sweeps(
     thread, control, yielder, lengths, first, last, opens, order, indptr, indices, data, flat, diagonal, q, mu, bilateral,
-    rho, weight, r, alpha, square, sweeps, stop, result,
+    rho, weight, r, alpha, omega, square, sweeps, stop, result,
 ):  # fmt: skip
     """Up to `sweeps` sweeps on `r` and `alpha` (modified in place) together with all threads that make the same call.
 
@@ -190,7 +207,22 @@ def coloured_sweeps(
                 atomic_add(control, VERDICT, 1)
         elif dim == 3:
             range3(
-                a, b, order, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weight, r, alpha, square
+                a,
+                b,
+                order,
+                indptr,
+                indices,
+                flat,
+                diagonal,
+                q,
+                mu,
+                bilateral,
+                rho,
+                weight,
+                r,
+                alpha,
+                omega,
+                square,
             )
         elif dim == 2:
             range2(a, b, order, indptr, indices, data, diagonal, q, mu, bilateral, rho, weight, r, square)

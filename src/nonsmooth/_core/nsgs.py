@@ -22,8 +22,11 @@ ONE, TWO = np.uint64(1), np.uint64(2)
 
 
 @kernel(error_model="numpy", forceinline=True, references=False)
-def update3(c, own, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weight, r, alpha):
-    """Solve a 3-D contact for the impulses of the others; the numbers of a block are consecutive in `flat`."""
+def update3(c, own, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weight, r, alpha, omega):
+    """Solve a 3-D contact for the impulses of the others; the numbers of a block are consecutive in `flat`.
+
+    `omega` times the change is made, and the result brought back into the cone.
+    """
     row = np.uint64(3) * own
     start = np.uint64(3) * c
     home = np.uint64(diagonal[c])
@@ -60,6 +63,10 @@ def update3(c, own, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weig
             u2 += flat[block + np.uint64(8)] * r2
             u0 += friction * math.sqrt(u1 * u1 + u2 * u2)
             n0, n1, n2 = project_cone3(r0 - rho[c] * u0, r1 - rho[c] * u1, r2 - rho[c] * u2, friction)
+        if omega != 1.0:
+            n0, n1, n2 = project_cone3(
+                r0 + omega * (n0 - r0), r1 + omega * (n1 - r1), r2 + omega * (n2 - r2), friction
+            )
     d0 = n0 - r0
     d1 = n1 - r1
     d2 = n2 - r2
@@ -135,7 +142,9 @@ def sweep3(indptr, indices, data, diagonal, q, mu, bilateral, rho, weight, r, al
         total = 0.0
         for i in range(mu.size):
             c = np.uint64(i)
-            total += update3(c, c, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weight, r, alpha)
+            total += update3(
+                c, c, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weight, r, alpha, 1.0
+            )
         change = math.sqrt(total)
         if change <= stop:
             return sweep + 1, change

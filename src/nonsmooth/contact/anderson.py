@@ -14,6 +14,7 @@ it is not.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -28,8 +29,9 @@ INNER = 5
 START = 50
 #: Relative regularisation of the small least-squares problem.
 DAMPING = 1e-10
-#: From this many contacts in space on sweeps are shared among threads (`nonsmooth.contact.colours`).
-COLOURED = 3000
+#: From this many contacts in space on sweeps are shared among threads (`nonsmooth.contact.colours`) and over-relaxed: every
+#: contact makes this multiple of its change. Measured on piles of 5,000 spheres: up to half the sweeps, seldom more.
+COLOURED, OMEGA = 2000, 1.5
 #: Most evaluations without combination after a rejected one.
 LONGEST_PAUSE = 64
 
@@ -94,7 +96,7 @@ class AcceleratedSweeps:
         self.alpha = np.zeros(problem.n_contacts)
         # decided by the problem, not by the cores: results are the same on every machine
         large = problem.dim == 3 and problem.n_contacts >= COLOURED
-        self.sweeps = coloured_order if large else sweeps
+        self.sweeps = partial(coloured_order, omega=OMEGA) if large else sweeps
         self.stop = 0.5 * run.tol * problem.q_norm
         self.broken = False
         self.since = 0

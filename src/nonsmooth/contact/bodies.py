@@ -32,12 +32,16 @@ class Bodies:
         touch = abs(self.h) @ sp.kron(sp.identity(n // dim), np.ones((dim, 1)), format="csr")
         self.fronts = Multifrontal(abs(self.M) + abs(self.M.T) + touch @ touch.T)
         self.places = np.arange(n // dim), np.arange(n // dim + 1)
+        self.symmetric_mass = (self.M != self.M.T).nnz == 0
 
-    def factor(self, A, B, eps):
-        """A function that applies the inverse of ``A (W + eps I) + B``; `A`, `B` of shape (n, dim, dim)."""
+    def factor(self, A, B, eps, symmetric=False):
+        """A function that applies the inverse of ``A (W + eps I) + B``; `A`, `B` of shape (n, dim, dim).
+
+        `symmetric` says that A are identities and B symmetric and positive definite.
+        """
         D = np.linalg.inv(eps * A + B)
         DA = sp.bsr_matrix((D @ A, *self.places), shape=(self.n, self.n))
-        inverse = self.fronts.factor(self.M + self.h @ (DA @ self.ht))
+        inverse = self.fronts.factor(self.M + self.h @ (DA @ self.ht), symmetric and self.symmetric_mass)
 
         def solve(b):
             blocks = b.reshape(-1, self.dim)

@@ -244,8 +244,8 @@ def usable_threads() -> int:
     return min(THREADS, cores)
 
 
-def coloured_order(problem, r, alpha, count, stop, threads=None, groups=GROUPS):
-    """Up to `count` sweeps in coloured order on `r` and `alpha` (modified in place).
+def coloured_order(problem, r, alpha, count, stop, threads=None, groups=GROUPS, omega=1.0):
+    """Up to `count` sweeps in coloured order on `r` and `alpha` (modified in place), in space over-relaxed by `omega`.
 
     Returns ``(sweeps done, change of the last one)``, like `nonsmooth.contact.nsgs.sweeps`.
     """
@@ -258,7 +258,19 @@ def coloured_order(problem, r, alpha, count, stop, threads=None, groups=GROUPS):
     control = np.zeros(CLAIMED + LINE * threads, dtype=np.int64)
     result = np.array([0.0, math.inf, 0.0])
     square = np.empty(problem.n_contacts)
-    call = (control, _YIELDER, *items, *form[2:], r, alpha, square, int(count), float(stop), result)
+    call = (
+        control,
+        _YIELDER,
+        *items,
+        *form[2:],
+        r,
+        alpha,
+        float(omega),
+        square,
+        int(count),
+        float(stop),
+        result,
+    )
     team: list[_Worker] = []
     finished = False
     try:

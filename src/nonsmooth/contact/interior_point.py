@@ -90,7 +90,7 @@ class _Convex:
     def factor(self):
         """A function that solves with ``A W + B``."""
         if self.bodies is not None:
-            return self.bodies.factor(self.A, self.B, TINY)
+            return self.bodies.factor(self.A, self.B, TINY, symmetric=True)
         assemble(self.w.indptr, self.w.data, self.w.diagonal, self.A, self.B, TINY, self.slot, self.J.data)
         return spl.splu(self.J).solve
 

@@ -25,7 +25,7 @@ from nonsmooth.contact.residual import natural_map
 from nonsmooth.contact.run import Run
 
 #: Sweeps before the residuals are looked at, and the factor by which a round grows after an attempt that brought nothing.
-ROUND, GROWTH = 600, 2
+ROUND, GROWTH = 300, 2
 #: Contacts with the largest residuals a knot is made of, and the share of the squared residual they have to hold.
 WORST, SHARE = 20, 0.5
 #: Neighbours of neighbours ... that are solved with them.

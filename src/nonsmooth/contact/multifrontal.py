@@ -7,16 +7,24 @@ and the later unknowns it is connected with, its boundary. With the entries of t
         [F21 F22]
 
 Nearly all the work are products of dense matrices. For thousands of bodies in space that is several times faster than
-a factorisation by columns. Pivots are chosen inside a group only: enough for the systems of `nonsmooth.contact.bodies`, whose
+a factorisation by columns. A symmetric positive definite matrix takes half of it (Cholesky, lower triangles only)::
+
+    F11 = L11 L11^T,     L21 = F21 L11^-T,     update:  F22 - L21 L21^T                                    (2)
+
+Pivots are chosen inside a group only: enough for the systems of `nonsmooth.contact.bodies`, whose
 diagonal blocks contain the masses.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg.lapack import dgetrf, dgetrs
+from scipy.linalg.blas import dgemm, dsyrk, dtrsm, dtrsv
+from scipy.linalg.lapack import dgetrf, dgetrs, dpotrf
 
+from nonsmooth._core.fronts import extend_add
 from nonsmooth.contact.dissection import dissect
 
 
@@ -55,34 +63,35 @@ class Multifrontal:
         begin, end = self.own[k]
         return self.front[k][end - begin :]
 
-    def factor(self, K):
-        """A function that solves with the matrix `K`; raises `numpy.linalg.LinAlgError` where a pivot vanishes."""
+    def factor(self, K, symmetric=False):
+        """A function that solves with the matrix `K`; raises `numpy.linalg.LinAlgError` where a pivot vanishes.
+
+        Parameters
+        ----------
+        K : sparse matrix, shape (n, n)
+        symmetric : bool
+            `K` is symmetric and positive definite.
+        """
         rows = sp.csr_matrix(sp.csr_matrix(K)[self.order][:, self.order])
         columns = sp.csc_matrix(rows)
+        eliminate = _cholesky if symmetric else _gauss
         updates: dict[int, np.ndarray] = {}
         parts = []
         for k, (begin, end) in enumerate(self.own):
-            size = end - begin
             F = self._assemble(k, rows, columns)
             for c in self.children[k]:
-                F[np.ix_(self.place[c], self.place[c])] += updates.pop(c)
-            lu, pivots, info = dgetrf(F[:size, :size])
-            if info != 0:
-                raise np.linalg.LinAlgError("a group of unknowns has a singular block")
-            lower = np.asfortranarray(F[size:, :size])
-            Y = dgetrs(lu, pivots, F[:size, size:])[0] if F.shape[0] > size else F[:size, size:]
-            updates[k] = F[size:, size:] - lower @ Y
-            parts.append((lu, pivots, lower, Y))
+                extend_add(F, self.place[c], updates.pop(c), symmetric)
+            part, updates[k] = eliminate(F, end - begin)
+            parts.append(part)
 
         def solve(b):
             x = np.array(b)[self.order]
             for k, (begin, end) in enumerate(self.own):
-                lu, pivots, lower, _ = parts[k]
-                x[begin:end] = dgetrs(lu, pivots, x[begin:end])[0]
-                x[self._boundary(k)] -= lower @ x[begin:end]
+                x[begin:end] = parts[k].down(x[begin:end])
+                x[self._boundary(k)] -= parts[k].lower @ x[begin:end]
             for k in range(len(self.own) - 1, -1, -1):
                 begin, end = self.own[k]
-                x[begin:end] -= parts[k][3] @ x[self._boundary(k)]
+                x[begin:end] = parts[k].up(x[begin:end], x[self._boundary(k)])
             out = np.empty_like(x)
             out[self.order] = x
             return out
@@ -105,3 +114,55 @@ class Multifrontal:
             else:
                 F[inner, outer] = values
         return F
+
+
+class _Gauss(NamedTuple):
+    """An eliminated group, eq. (1)."""
+
+    lu: np.ndarray
+    pivots: np.ndarray
+    lower: np.ndarray
+    Y: np.ndarray
+
+    def down(self, x):
+        return dgetrs(self.lu, self.pivots, x)[0]
+
+    def up(self, x, boundary):
+        return x - self.Y @ boundary
+
+
+def _gauss(F, size):
+    """Eliminate the first `size` unknowns of a front: ``(group, update)``."""
+    lu, pivots, info = dgetrf(F[:size, :size])
+    if info != 0:
+        raise np.linalg.LinAlgError("a group of unknowns has a singular block")
+    lower = np.asfortranarray(F[size:, :size])
+    if F.shape[0] == size:
+        return _Gauss(lu, pivots, lower, F[:size, size:]), F[size:, size:]
+    Y = dgetrs(lu, pivots, F[:size, size:])[0]
+    # by BLAS itself: the same matrix by columns, which the sums of fronts want
+    return _Gauss(lu, pivots, lower, Y), dgemm(-1.0, lower, Y, 1.0, F[size:, size:])
+
+
+class _Cholesky(NamedTuple):
+    """An eliminated group, eq. (2)."""
+
+    L: np.ndarray
+    lower: np.ndarray
+
+    def down(self, x):
+        return dtrsv(self.L, x, lower=1)
+
+    def up(self, x, boundary):
+        return dtrsv(self.L, x - self.lower.T @ boundary, lower=1, trans=1)
+
+
+def _cholesky(F, size):
+    """The same for a symmetric front, of which only the lower triangle is read."""
+    L, info = dpotrf(F[:size, :size], lower=1)
+    if info != 0:
+        raise np.linalg.LinAlgError("a group of unknowns has a block that is not positive definite")
+    if F.shape[0] == size:
+        return _Cholesky(L, F[size:, :size]), F[size:, size:]
+    lower = dtrsm(1.0, L, F[size:, :size], side=1, lower=1, trans_a=1)
+    return _Cholesky(L, lower), dsyrk(-1.0, lower, beta=1.0, c=F[size:, size:], lower=1)
