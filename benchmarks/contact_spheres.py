@@ -26,8 +26,8 @@ from nonsmooth.contact.residual import residual
 from nonsmooth.contact.solve import solve_contact
 
 MU = 0.5
-#: Steps after which a damped column is at rest.
-SETTLED = 900
+#: Steps after which a column is damped, and after which it is at rest.
+FALLEN, SETTLED = 400, 1200
 MU_RESTING, MU_MARGINAL = 1.2, 0.9
 
 
@@ -109,8 +109,11 @@ def names_of(first, second, normal, count):
     return ((first + 1) * (count + 1) + second) * 8 + wall
 
 
-def collapse(count, mu, steps, seed=0, dt=2e-3, damping=0.0):
-    """Problems of the time steps `steps` of a falling column; velocities lose the part `damping` in every step."""
+def collapse(count, mu, steps, seed=0, dt=2e-3):
+    """Problems of the time steps `steps` of a falling column.
+
+    From step `FALLEN` on velocities are damped and steps start from the impulses of the one before, so that the pile comes to rest.
+    """
     rng = np.random.default_rng(seed)
     radius = rng.uniform(0.04, 0.05, count)
     mass = 8000 * 4 / 3 * np.pi * radius**3
@@ -124,18 +127,21 @@ def collapse(count, mu, steps, seed=0, dt=2e-3, damping=0.0):
     names, impulses = np.zeros(0, dtype=np.int64), np.zeros((0, 3))
     problems = {}
     for step in range(max(steps) + 1):
-        v *= 1.0 - damping
+        settling = step >= FALLEN
+        v *= 0.995 if settling else 1.0
         v[:, 2] -= 9.81 * dt
         contacts = touching(x, radius, width, 0.0)
         problem = global_problem(x, radius, mass, *contacts, v, mu)
         if step in steps:
             problems[step] = problem
-        # the simulation itself starts from the impulses of the step before
         before, names = names, names_of(*contacts, count)
         guess = np.zeros((names.size, 3))
         _, here, there = np.intersect1d(names, before, return_indices=True)
         guess[here] = impulses[there]
-        r = solve_contact(problem, "nsgs-anderson", tol=1e-4, max_iter=400, guess=guess.ravel()).r
+        if settling:
+            r = solve_contact(problem, "nsgs-anderson", tol=1e-4, max_iter=400, guess=guess.ravel()).r
+        else:
+            r = solve_contact(problem, "nsgs", tol=1e-4, max_iter=300).r
         impulses = r.reshape(-1, 3)
         v += (problem.global_form.H @ r).reshape(-1, 6) / inertia
         x = x + dt * v[:, :3]
@@ -216,7 +222,7 @@ def cases(kind, count, seeds):
         return
     if kind == "settled":
         for mu in (0.3, 0.5):
-            (problem,) = collapse(count, mu, (SETTLED,), damping=0.005).values()
+            (problem,) = collapse(count, mu, (SETTLED,)).values()
             yield f"settled, mu {mu}", problem
         return
     make = {"poured": poured, "resting": resting, "marginal": marginal}[kind]

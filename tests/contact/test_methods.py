@@ -8,10 +8,13 @@ import scipy.sparse as sp
 
 from nonsmooth._core.interior_point import CONE, determinant, right_side, scaling, to_boundary
 from nonsmooth._core.nonsmooth_newton import FISCHER_BURMEISTER, equations
+from nonsmooth.contact import auto as auto_module
+from nonsmooth.contact import knots as knots_module
 from nonsmooth.contact.anderson import Combination
 from nonsmooth.contact.bodies import Bodies
 from nonsmooth.contact.dissection import dissect
 from nonsmooth.contact.fclib import read_fclib
+from nonsmooth.contact.interior_point import interior_point, rests
 from nonsmooth.contact.knots import untie
 from nonsmooth.contact.multifrontal import Multifrontal
 from nonsmooth.contact.newton import scale
@@ -305,8 +308,8 @@ def test_anderson_solves_a_linear_fixed_point_at_once():
         np.testing.assert_array_equal(combination.next(b, b.copy()), b)
 
 
-def spheres(count, columns=1):
-    """Columns of touching spheres that hit the floor."""
+def spheres(count, columns=1, v=(0.3, 0.1, -1.0, 0.0, 0.2, 0.0)):
+    """Columns of touching spheres that hit the floor with the velocities `v`."""
     rows = np.zeros((3 * count, 6 * count))
     for k in range(count):
         for a, axis in enumerate(([0, 0, 1.0], [1.0, 0, 0], [0, 1.0, 0])):
@@ -316,7 +319,7 @@ def spheres(count, columns=1):
                 rows[3 * k + a, 6 * k - 6 : 6 * k - 3] = -np.array(axis)
                 rows[3 * k + a, 6 * k - 3 : 6 * k] = -np.cross([0, 0, 0.5], axis)
     M = np.tile([1.0, 1, 1, 0.1, 0.1, 0.1], count * columns)
-    v = np.tile([0.3, 0.1, -1.0, 0, 0.2, 0], count * columns)
+    v = np.tile(v, count * columns)
     H = sp.csc_matrix(sp.kron(sp.identity(columns), rows.T))
     return ContactProblem.from_global(sp.diags(M), H, M * v, np.zeros(H.shape[1]), 0.3)
 
@@ -381,3 +384,29 @@ def test_knots_do_not_depend_on_units():
         np.testing.assert_allclose(
             again.u, result.u * speed, rtol=0.0, atol=1e-9 * np.abs(result.u).max() * speed
         )
+
+
+def test_piles_at_rest_are_handed_to_interior_points_and_back(monkeypatch):
+    """Sweeps on a pile at rest that are slow below 1e-3 make way for interior points from their impulses, and finish what is left."""
+    monkeypatch.setattr(auto_module, "HEAVY_ROWS", 100)
+    monkeypatch.setattr(auto_module, "LONGER", 0.0)
+    monkeypatch.setattr(auto_module, "SHORTEST", 1)
+    monkeypatch.setattr(knots_module, "ROUND", 20)
+    problem = spheres(30, 25, v=(0.0, 0.0, -1.0, 0.0, 0.0, 0.0))
+    assert rests(problem, solve_contact(problem, "nsgs", tol=1e-4).r)
+    result = solve_contact(problem, tol=1e-9)
+    assert result.success, result
+    stages = result.method.removeprefix("auto: ").split(", ")
+    assert [stage.split()[0] for stage in stages[:2]] == ["nsgs-knots", "interior-point"]
+    # from a guess, fewer factorisations than from nothing, and the same forces on the bodies
+    run = Run(problem, 1e-9)
+    near = solve_contact(problem, "nsgs", tol=1e-3).r
+    warm, cold = (interior_point(problem, r, run, 40, only_at_rest=True) for r in (near, 0.0 * near))
+    assert warm[2] < cold[2]
+    H = problem.global_form.H
+    np.testing.assert_allclose(H @ warm[0], H @ cold[0], atol=1e-3 * np.abs(H @ cold[0]).max())
+
+
+def test_what_slides_does_not_rest():
+    problem = spheres(3, v=(5.0, 0.0, -1.0, 0.0, 0.0, 0.0))
+    assert not rests(problem, solve_contact(problem, "nsgs", tol=1e-6).r)

@@ -264,8 +264,7 @@ def moreau_steps(scene_address, problem, state_address, t_0, dt, first, n_steps,
     n_q, n_u, n_N, n_laws, n_rows = size[S_NQ], size[S_NU], size[S_NN], size[S_NL], size[S_NR]
     const_M = size[S_CONST_M] != 0
     const_W = size[S_CONST_W] != 0
-    const_G = const_M and const_W
-    M, L, B, WT, Y, G, G_all = w.M, w.L, w.B, w.WT, w.Y, prox.G, w.G_all
+    M, L, B, WT, Y, G = w.M, w.L, w.B, w.WT, w.Y, prox.G
     ints, rows, reals, coords, speeds, zeta = prox.ints, prox.rows, prox.reals, w.coords, w.speeds, w.zeta
     gaps, bounds, P_new, P_sum, modes_new = w.g, w.bounds, w.P_new, w.P_sum, w.modes_new
     law_ints, law_reals = laws.ints, laws.reals
@@ -377,15 +376,6 @@ def moreau_steps(scene_address, problem, state_address, t_0, dt, first, n_steps,
             # force directions
             if n_rows > 0 and ((fresh and const_W) or (n > 0 and not const_W)):
                 call_matrix(f[A_DIR], t_M, q_M, u, p, WT)
-                if const_G:
-                    for i in range(n_rows):
-                        solve_lower(L, WT[i], Y[i], n_u)
-                        for j in range(i + 1):
-                            s = 0.0
-                            for k in range(n_u):
-                                s += Y[i, k] * Y[j, k]
-                            G_all[i, j] = s
-                            G_all[j, i] = s
             size[S_READY] = 1
 
             if n > 0:
@@ -422,20 +412,16 @@ def moreau_steps(scene_address, problem, state_address, t_0, dt, first, n_steps,
                         if not (rows[C, k] - rows[C, k] == 0.0 and rows[LO, k] <= rows[HI, k]):
                             size[S_READY] = 0
                             return NON_FINITE
-                        if const_G and not changed:
-                            continue
-                        if not const_G:
-                            solve_lower(L, WT[i], Y[i], n_u)
+                        if const_M and const_W and not changed:
+                            continue  # G of the same rows is the same
+                        solve_lower(L, WT[i], Y[i], n_u)
                         for b in range(a + 1):
                             j0 = law_ints[ROW, ints[LAW, b]]
                             m0 = ints[ROW, b]
                             for c in range(ints[DIM, b] if b < a else d + 1):
-                                if const_G:
-                                    s = G_all[i, j0 + c]
-                                else:
-                                    s = 0.0
-                                    for v in range(n_u):
-                                        s += Y[i, v] * Y[j0 + c, v]
+                                s = 0.0
+                                for v in range(n_u):
+                                    s += Y[i, v] * Y[j0 + c, v]
                                 G[k, m0 + c] = s
                                 G[m0 + c, k] = s
                         if not G[k, k] > 0.0:

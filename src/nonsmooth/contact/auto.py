@@ -2,7 +2,8 @@
 
 1. NSGS, where problems are large accelerated and with knots untied, as long as its measured rate promises to be cheaper
    than Newton's method.
-2. Large piles of bodies at rest: interior points, which find their forces where sweeps are slow.
+2. Large piles of bodies at rest: interior points, which find their forces where sweeps are slow, and a few more sweeps. Sweeps make way for
+   them early, if next to nothing slides and they are far slower than they were down to 1e-3.
    Then proximal Newton from the best so far: superlinear, made for redundant contacts.
 3. If that stalls: ADMM from rest, longer in every round, then proximal Newton from its result. Hard problems
    are non-monotone and the basin of Newton's method decides; a fresh start helps more than insisting on the
@@ -18,7 +19,7 @@ import math
 import numpy as np
 
 from nonsmooth.contact.admm import admm
-from nonsmooth.contact.interior_point import interior_point
+from nonsmooth.contact.interior_point import interior_point, rests
 from nonsmooth.contact.knots import nsgs_knots
 from nonsmooth.contact.newton import DENSE_ROWS, newton
 from nonsmooth.contact.nsgs import nsgs
@@ -30,6 +31,8 @@ SWEEPS_WORTH_NEWTON = 40
 HEAVY_ROWS = 6000
 #: Newton iterations on such a problem.
 HEAVY_STEPS = 40
+#: When sweeps on large piles at rest are slow, see `_slow_at_rest`.
+ROUGH, LONGER, SHORTEST = 1e-3, 1.5, 1000
 #: Iterations of ADMM before each further attempt with Newton's method.
 ROUNDS = (1000, 3000, 10_000)
 
@@ -51,7 +54,9 @@ def auto(problem, r, run):
         )  # factors fill up as problems grow
         # residuals of many bodies stall and fall in turns: where a factorisation is expensive, wait longer
         if problem.q.size > HEAVY_ROWS:
-            work.stage("nsgs-knots", nsgs_knots, r, max(5000, int(worth)), budget=worth, trial=0.5)
+            slow = _slow_at_rest(problem) if _of_bodies(problem) else None
+            options = {"budget": worth, "trial": 0.5, "enough": slow}
+            work.stage("nsgs-knots", nsgs_knots, r, max(5000, int(worth)), **options)
         else:
             work.stage("nsgs", nsgs, r, max(5000, int(worth)), budget=worth)
     if problem.global_form is None and problem.q.size > HEAVY_ROWS and fullness > 6:
@@ -76,14 +81,37 @@ def auto(problem, r, run):
     return work.r, work.best, work.total
 
 
+def _of_bodies(problem) -> bool:
+    """Whether interior points can factorise in the velocities of bodies."""
+    g = problem.global_form
+    return g is not None and g.G is None and not problem.bilateral.any()
+
+
+def _slow_at_rest(problem):
+    """A function that ends the sweeps on a pile at rest that takes `LONGER` times as long as down to `ROUGH` (and at least
+    `SHORTEST` sweeps)."""
+    resting: list[bool] = []
+
+    def slow(progress) -> bool:
+        rough = next((done for done, best in progress.history if best <= ROUGH), math.inf)
+        if progress.best <= progress.run.tol or progress.done < max(SHORTEST, LONGER * rough):
+            return False
+        if not resting:  # judged once
+            resting.append(rests(problem, progress.best_r))
+        return resting[0]
+
+    return slow
+
+
 def _heavy(work):
     """A few factorisations for problems of which each takes seconds; more of them have not been seen to help."""
     problem = work.problem
-    g = problem.global_form
-    if work.going() and g is not None and g.G is None and not problem.bilateral.any():
-        # at rest the shift vanishes and one convex problem is all there is
-        start = np.zeros(problem.q.size)
-        work.stage("interior-point", interior_point, start, 40, only_at_rest=True)
+    if work.going() and _of_bodies(problem):
+        # at rest the shift vanishes and one convex problem is all there is, but for a few contacts
+        start = work.r if work.best <= 10.0 * ROUGH else np.zeros(problem.q.size)
+        found = work.stage("interior-point", interior_point, start, 40, only_at_rest=True)
+        if work.going() and rests(problem, found):
+            work.stage("nsgs-knots", nsgs_knots, found, 3000)
     if work.going():
         work.stage("newton", newton, work.r, HEAVY_STEPS, eps=1e-4)
 

@@ -46,6 +46,9 @@ PATIENCE = 15
 #: Velocities of sliding, relative to those without impulses, below which a pile rests, and the accuracy (in both cases in the scaled
 #: variables) from which on that is judged.
 RESTING, ROUGH = 0.03, 0.01
+#: How far a guess is moved into the cones: impulses, relative to their root mean square, and velocities, relative to the largest
+#: without impulses. Ten iterations instead of twenty for piles whose impulses are known to 1e-3.
+INWARDS_R, INWARDS_U = 0.1, 0.03
 #: Keeps bilateral blocks with redundant rows regular.
 TINY = 1e-13
 
@@ -94,18 +97,32 @@ class _Convex:
         assemble(self.w.indptr, self.w.data, self.w.diagonal, self.A, self.B, TINY, self.slot, self.J.data)
         return spl.splu(self.J).solve
 
-    def solve(self, q, stop, limit, expired, hopeless=None):
+    def start(self, q, guess):
+        """Impulses and velocities inside their cones to begin with: large ones, or a `guess` moved inwards a little."""
+        dim, kind, mu = self.problem.dim, self.kind, self.problem.mu
+        size = max(float(np.abs(q).max()), 1e-300)
+        r, y = np.zeros(q.size), np.zeros(q.size)
+        steep = np.where(kind == CONE, mu, 1.0)
+        if guess is None:
+            r[::dim] = np.where(kind == FREE, 0.0, size)
+            y[::dim] = np.where(kind == FREE, 0.0, size * steep)
+            return r, y
+        R, U = guess.reshape(-1, dim).copy(), (self.E.ravel() * self.velocity(guess, q)).reshape(-1, dim)
+        R[:, 0] += INWARDS_R * np.sqrt(np.mean(R[:, 0] ** 2))
+        reach = np.sqrt(np.einsum("ij,ij->i", U[:, 1:], U[:, 1:]))
+        U[:, 0] = np.maximum(U[:, 0], reach) + INWARDS_U * size * steep
+        held = (kind == FREE)[:, None]
+        return np.where(held, guess.reshape(-1, dim), R).ravel(), np.where(held, 0.0, U).ravel()
+
+    def solve(self, q, stop, limit, expired, hopeless=None, guess=None):
         """Impulses of (1), in scaled variables, with the shift already in `q`; returns ``(r, iterations)``.
 
         `stop` bounds both the violation of ``u = W r + q`` and the root of the mean complementarity. A function
         ``hopeless(error, u)`` of that bound and of the velocities may end the iteration.
         """
         dim, kind, mu = self.problem.dim, self.kind, self.problem.mu
-        size = max(float(np.abs(q).max()), 1e-300)
         E, F = self.E.ravel(), self.F.ravel()
-        r, y = np.zeros(q.size), np.zeros(q.size)
-        r[::dim] = np.where(kind == FREE, 0.0, size)
-        y[::dim] = np.where(kind == FREE, 0.0, size * np.where(kind == CONE, mu, 1.0))
+        r, y = self.start(q, guess)
         lam, d, out, dx, dy, scaled_dy = (np.empty(q.size) for _ in range(6))
         cones = max(1, int(np.sum(kind != FREE)))
         done = 0
@@ -152,6 +169,19 @@ class _Convex:
         return r, done
 
 
+def _slip(problem, u):
+    """``mu |u_T|`` per contact."""
+    slip = u.reshape(-1, problem.dim)[:, 1:]
+    return np.where(problem.bilateral, 0.0, problem.mu * np.sqrt(np.einsum("ij,ij->i", slip, slip)))
+
+
+def rests(problem, r) -> bool:
+    """Whether next to nothing slides with the impulses `r`."""
+    s = scale(problem).s
+    size = float(np.linalg.norm(np.repeat(s, problem.dim) * problem.q))
+    return float(np.linalg.norm(s * _slip(problem, problem.velocity(r)))) <= RESTING * size
+
+
 def interior_point(problem, r, run, max_iter=None, only_at_rest=False):
     """Solve by interior points inside a De Saxcé fixed point. Returns ``(r, residual, iterations)``.
 
@@ -164,7 +194,9 @@ def interior_point(problem, r, run, max_iter=None, only_at_rest=False):
     max_iter : int, optional
         Limit on factorisations, 2000 by default.
     only_at_rest : bool
-        Give up as soon as a rough solution shows that contacts slide: the shift would have to be renewed often.
+        Solve once, without shift and from `r` (from large impulses if they are zero), and give up as soon as a rough solution shows that
+        contacts slide. What is found is returned even if it is no better than `r`: it lies deep inside the cones, where sweeps do
+        the rest quickly.
     """
     limit = run.limit(2000) if max_iter is None else max_iter
     convex = _Convex(problem)
@@ -173,15 +205,21 @@ def interior_point(problem, r, run, max_iter=None, only_at_rest=False):
     q = s * problem.q
     size = float(np.linalg.norm(q))
 
-    def shift_of(u):
-        slip = u.reshape(-1, dim)[:, 1:]
-        return np.where(bilateral, 0.0, mu * np.sqrt(np.einsum("ij,ij->i", slip, slip)))
+    def sliding(error, u):
+        return error <= ROUGH * size and float(np.linalg.norm(_slip(problem, u))) > RESTING * size
+
+    def trial(x):
+        r = s * project(x.reshape(-1, dim), mu, bilateral).ravel()
+        return r, run.measure(r)
+
+    if only_at_rest:
+        stop = max(1e-13, 0.1 * min(run.measure(r), 1e-3)) * size
+        guess = r / s if r.any() else None
+        x, done = convex.solve(q, stop, min(INNER, limit), run.expired, sliding, guess)
+        return *trial(x), max(1, done)
 
     def shift_at(x):
-        return shift_of(convex.velocity(x, q))
-
-    def sliding(error, u):
-        return error <= ROUGH * size and float(np.linalg.norm(shift_of(u))) > RESTING * size
+        return _slip(problem, convex.velocity(x, q))
 
     best_r, best = r.copy(), run.measure(r)
     shift = shift_at(r / s) if r.any() else np.zeros(problem.n_contacts)
@@ -191,21 +229,16 @@ def interior_point(problem, r, run, max_iter=None, only_at_rest=False):
         shifted = q.copy()
         shifted[::dim] += shift
         stop = max(1e-13, 0.01 * min(best, 1e-3)) * size
-        hopeless = sliding if only_at_rest else None
-        x, count = convex.solve(shifted, stop, min(INNER, limit - done), run.expired, hopeless)
+        x, count = convex.solve(shifted, stop, min(INNER, limit - done), run.expired)
         done += max(1, count)
         if not np.all(np.isfinite(x)):
             break
-        trial = s * project(x.reshape(-1, dim), mu, bilateral).ravel()
-        residual = run.measure(trial)
+        found, residual = trial(x)
         waiting = 0 if residual < 0.9 * best else waiting + 1
         if residual < best:
-            best_r, best = trial, residual
+            best_r, best = found, residual
         if residual > 2.0 * before:
             mixing.forget()
         before = residual
-        renewed = shift_at(trial / s)
-        if only_at_rest and float(np.linalg.norm(renewed)) > RESTING * size:
-            break
-        shift = np.maximum(0.0, mixing.next(shift, renewed))
+        shift = np.maximum(0.0, mixing.next(shift, shift_at(found / s)))
     return best_r, best, min(done, limit)

@@ -34,8 +34,14 @@ RINGS = 3
 KNOT_SWEEPS, KNOT_STEPS = 300, 200
 
 
-def nsgs_knots(problem, r, run, max_iter=None, budget=math.inf, trial=0.25):
-    """Sweep with acceleration and untie knots until `run.tol` is met; arguments and results as in `nonsmooth.contact.nsgs.nsgs`."""
+def nsgs_knots(problem, r, run, max_iter=None, budget=math.inf, trial=0.25, enough=None):
+    """Sweep with acceleration and untie knots until `run.tol` is met; arguments and results as in `nonsmooth.contact.nsgs.nsgs`.
+
+    Parameters
+    ----------
+    enough : callable, optional
+        ``enough(progress)``, asked between rounds of sweeps, ends them where it is true.
+    """
     limit = run.limit(100_000) if max_iter is None else max_iter
     progress = Progress(run, r, budget, trial)
     sweeping = AcceleratedSweeps(problem, r, run, progress)
@@ -45,6 +51,8 @@ def nsgs_knots(problem, r, run, max_iter=None, budget=math.inf, trial=0.25):
         sweeping.advance(min(progress.done + length, limit))
         if progress.best > 0.5 * before:
             length *= GROWTH
+        if enough is not None and enough(progress):
+            break
         if progress.going() and not run.expired():
             loose = untie(problem, sweeping.r, run)
             if loose is not sweeping.r:

@@ -73,12 +73,15 @@ class Multifrontal:
             `K` is symmetric and positive definite.
         """
         rows = sp.csr_matrix(sp.csr_matrix(K)[self.order][:, self.order])
-        columns = sp.csc_matrix(rows)
+        # the rows of a symmetric matrix are its columns
+        columns = sp.csc_matrix(rows) if not symmetric else rows
         eliminate = _cholesky if symmetric else _gauss
         updates: dict[int, np.ndarray] = {}
         parts = []
+        # one place for all fronts: fresh memory costs as much as what is done there
+        space = np.empty(max((front.size for front in self.front), default=0) ** 2)
         for k, (begin, end) in enumerate(self.own):
-            F = self._assemble(k, rows, columns)
+            F = self._assemble(k, None if symmetric else rows, columns, space)
             for c in self.children[k]:
                 extend_add(F, self.place[c], updates.pop(c), symmetric)
             part, updates[k] = eliminate(F, end - begin)
@@ -98,12 +101,17 @@ class Multifrontal:
 
         return solve
 
-    def _assemble(self, k, rows, columns) -> np.ndarray:
-        """The entries of the matrix in front `k`: rows of its group, and columns of it below."""
+    def _assemble(self, k, rows, columns, space) -> np.ndarray:
+        """The entries of the matrix in front `k`, made in `space`: rows of its group and columns of it below; of a symmetric one
+        (`rows` is None) columns only."""
         begin, end = self.own[k]
         front = self.front[k]
-        F = np.zeros((front.size, front.size), order="F")
-        for matrix, transposed, first in ((rows, False, begin), (columns, True, end)):
+        F = space[: front.size**2].reshape((front.size, front.size), order="F")
+        F.fill(0.0)
+        below = begin if rows is None else end
+        for matrix, transposed, first in ((rows, False, begin), (columns, True, below)):
+            if matrix is None:
+                continue
             span = slice(matrix.indptr[begin], matrix.indptr[end])
             inner = np.repeat(np.arange(end - begin), np.diff(matrix.indptr[begin : end + 1]))
             outer, values = matrix.indices[span], matrix.data[span]
@@ -136,7 +144,7 @@ def _gauss(F, size):
     lu, pivots, info = dgetrf(F[:size, :size])
     if info != 0:
         raise np.linalg.LinAlgError("a group of unknowns has a singular block")
-    lower = np.asfortranarray(F[size:, :size])
+    lower = np.array(F[size:, :size], order="F")
     if F.shape[0] == size:
         return _Gauss(lu, pivots, lower, F[:size, size:]), F[size:, size:]
     Y = dgetrs(lu, pivots, F[:size, size:])[0]
