@@ -48,7 +48,7 @@ PATIENCE = 15
 RESTING, ROUGH = 0.03, 0.01
 #: How far a guess is moved into the cones: impulses, relative to their root mean square, and velocities, relative to the largest
 #: without impulses. Ten iterations instead of twenty for piles whose impulses are known to 1e-3.
-INWARDS_R, INWARDS_U = 0.1, 0.03
+INWARDS_R, INWARDS_U = 0.05, 0.01
 #: Keeps bilateral blocks with redundant rows regular.
 TINY = 1e-13
 
@@ -213,7 +213,7 @@ def interior_point(problem, r, run, max_iter=None, only_at_rest=False):
         return r, run.measure(r)
 
     if only_at_rest:
-        stop = max(1e-13, 0.1 * min(run.measure(r), 1e-3)) * size
+        stop = max(1e-13, 0.3 * min(run.measure(r), 1e-3)) * size
         guess = r / s if r.any() else None
         x, done = convex.solve(q, stop, min(INNER, limit), run.expired, sliding, guess)
         return *trial(x), max(1, done)
