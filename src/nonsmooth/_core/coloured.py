@@ -76,23 +76,8 @@ def first_fit(indptr, indices, starts, rows, group, colour):
 
 @kernel(error_model="numpy", nogil=True, references=False)
 def range3(
-    first,
-    last,
-    order,
-    indptr,
-    indices,
-    flat,
-    diagonal,
-    q,
-    mu,
-    bilateral,
-    rho,
-    weight,
-    r,
-    alpha,
-    omega,
-    square,
-):
+    first, last, order, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weight, r, alpha, omega, square
+):  # fmt: skip
     for place in range(first, last):
         c = np.uint64(place)
         own = np.uint64(order[c])
@@ -207,23 +192,8 @@ def coloured_sweeps(
                 atomic_add(control, VERDICT, 1)
         elif dim == 3:
             range3(
-                a,
-                b,
-                order,
-                indptr,
-                indices,
-                flat,
-                diagonal,
-                q,
-                mu,
-                bilateral,
-                rho,
-                weight,
-                r,
-                alpha,
-                omega,
-                square,
-            )
+                a, b, order, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weight, r, alpha, omega, square
+            )  # fmt: skip
         elif dim == 2:
             range2(a, b, order, indptr, indices, data, diagonal, q, mu, bilateral, rho, weight, r, square)
         else:

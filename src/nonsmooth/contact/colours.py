@@ -258,19 +258,8 @@ def coloured_order(problem, r, alpha, count, stop, threads=None, groups=GROUPS, 
     control = np.zeros(CLAIMED + LINE * threads, dtype=np.int64)
     result = np.array([0.0, math.inf, 0.0])
     square = np.empty(problem.n_contacts)
-    call = (
-        control,
-        _YIELDER,
-        *items,
-        *form[2:],
-        r,
-        alpha,
-        float(omega),
-        square,
-        int(count),
-        float(stop),
-        result,
-    )
+    limits = int(count), float(stop)
+    call = (control, _YIELDER, *items, *form[2:], r, alpha, float(omega), square, *limits, result)
     team: list[_Worker] = []
     finished = False
     try:

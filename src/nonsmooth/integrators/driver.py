@@ -129,7 +129,7 @@ _no_jac_cache: list = []
 
 
 def no_jacobian():
-    """Placeholder where the Jacobian is found by differences."""
+    """Stands where the Jacobian is found by differences; never called."""
     if not _no_jac_cache:
         _no_jac_cache.append(first_class(_no_jacobian, JAC))
     return _no_jac_cache[0]
