@@ -186,5 +186,7 @@ def test_shapes_are_checked():
         MechanicalSystem(np.eye(2), lambda t, q, u: -q).bind(T, Q, U[:2])
     with pytest.raises(InputError, match="class Contact are wanted"):
         MechanicalSystem(1.0, force, contacts=[walls])
+    with pytest.raises(InputError, match="class FrictionElement are wanted"):
+        MechanicalSystem(1.0, force, [], Contact(walls))  # a contact outside of the list
     with pytest.raises(NonFiniteError, match="mass"):
         MechanicalSystem([[np.nan]], force)

@@ -203,7 +203,8 @@ def _constant(matrix):
 
 
 def _collect(items, kind, argument):
-    items = (items,) if isinstance(items, kind) else tuple(items)
+    # a single object of whatever class is judged like one in a list
+    items = tuple(items) if isinstance(items, Iterable) else (items,)
     for item in items:
         if not isinstance(item, kind):
             raise InputError(f"`{argument}` contains {item!r}: objects of class {kind.__name__} are wanted.")
