@@ -1,5 +1,6 @@
 """Extrapolated time-stepping: the examples of Studer, Leine, Glocker 2008, sec. 10, random systems, corner cases."""
 
+import math
 import warnings
 
 import numpy as np
@@ -521,3 +522,25 @@ def test_friction_element_with_a_limit_that_grows():
         assert abs(result.events[0].t - 1.0) < 1e-6
         assert abs(result.u[0, -1] - 0.5) < rtol
         assert result.nsteps < 200
+
+
+@pytest.mark.parametrize("height", [1.0, -3.3, 1e3, 1e5])
+@pytest.mark.parametrize("e", [0.1, 0.4, 0.9])
+def test_accumulation_on_a_displaced_floor(height, e):
+    """Where a body falls slower than rounding of its coordinate shows, the contact closes; the run does not grind."""
+    system = ns.MechanicalSystem(
+        1.0,
+        lambda t, q, u: np.array([-9.81]),
+        ns.Contact(lambda t, q, p: q[0] - p.height, restitution=e),
+        params=dict(height=height),
+    )
+    fall = math.sqrt(0.8 / 9.81)
+    t_star = fall * (1 + 2 * e / (1 - e))  # geometric series of flights
+    for rtol in (1e-4, 1e-6, 1e-8, 1e-10):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZenoWarning)
+            result = ns.simulate(system, (0, t_star + 0.5), [height + 0.4], [0.0], rtol=rtol, max_steps=4000)
+        assert abs(result.q[0, -1] - height) < 1e-12 * max(1.0, abs(height))
+        assert result.u[0, -1] == 0.0
+        closed = [event.t for event in result.events if event.kind == "close"]
+        assert len(closed) == 1 and abs(closed[0] - t_star) < 5e-3 * t_star

@@ -131,6 +131,8 @@ def main_step(scene_address, problem, tableau, steps, begin, accepted, t, dt, or
     if minimal:
         levels = 1
     # a closed contact whose gap is curved leaves it at the midpoints of long substeps, and comes back by extrapolation
+    if even:
+        scene.options[O_ENDURING] = 1.0 if minimal and dt > dt_min * (1.0 + 1e-9) else 2.0
     scene.options[O_STAY] = xf[F_STAY] if levels == 1 else xf[F_STAY_LONG]
     note[N_LAW] = -1.0
     note[N_ERROR] = 0.0

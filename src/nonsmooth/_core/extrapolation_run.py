@@ -117,7 +117,14 @@ from nonsmooth._core.moreau import (
     structure,
 )
 from nonsmooth._core.options import O_ENDURING, O_IMPLICIT
-from nonsmooth._core.switching_points import INFINITY, gap_root, law_functions, secant_root
+from nonsmooth._core.switching_points import (
+    INFINITY,
+    gap_root,
+    gap_rounding,
+    instant_rounding,
+    law_functions,
+    secant_root,
+)
 
 
 @kernel(void(STEPS_TYPE, int64, int64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -229,6 +236,7 @@ def run_extrapolated(
                         for k in range(n_u):
                             rate += w.WT[l, k] * s.u[ACTUAL, k]
                         s.rate[ACTUAL, l] = rate
+                        w.slack[l] = gap_rounding(scene, s, l)
                         # a closed contact that could not be held: its surface ends or has a step
                         if (
                             s.modes[PREVIOUS, l] == 1
@@ -474,7 +482,11 @@ def run_extrapolated(
             else:
                 xf[F_DT_NEXT] = dt
         elif crossing:
-            xf[F_DT_NEXT] = dt_min
+            cross = dt_min
+            if law < n_N and s.modes[PREVIOUS, law] != 1:
+                cross = min(max(dt_min, instant_rounding(s, law, w.slack[law])), 0.1 * dt_max)
+            xf[F_DT_NEXT] = cross
+            xf[F_DT_CROSS] = cross
         else:
             t_a = s.scalars[ACCEPTED, K_T_E]
             h_old = t_a - xf[F_T_OLD] if xf[F_T_OLD] > -INFINITY else 0.0
@@ -491,7 +503,7 @@ def run_extrapolated(
                 width = max(xf[F_RIGHT] - t_a, dt_min)
                 gap_type = laws.ints[KIND, k] == HALF_LINE and structure(HALF_LINE, s.modes[PREVIOUS, k]) == 0
                 if xf[F_T_TRIED] != t_a:
-                    root = gap_root(s, k, h_old) if gap_type else secant_root(s, xf, k) - t_a
+                    root = gap_root(s, k, h_old, w.slack[k]) if gap_type else secant_root(s, xf, k) - t_a
                 target = 0.5 * width
             else:
                 xf[F_RIGHT] = INFINITY
@@ -502,7 +514,7 @@ def run_extrapolated(
                 # a gap that will close within the next step is approached at once
                 for l in range(n_N):
                     if h_old > 0.0 and structure(HALF_LINE, s.modes[PREVIOUS, l]) == 0:
-                        z = gap_root(s, l, h_old)
+                        z = gap_root(s, l, h_old, w.slack[l])
                         if z < 1.05 * target and z < root:
                             root = z
                             k = l
@@ -520,10 +532,12 @@ def run_extrapolated(
             cross = dt_min
             if search and s.modes[PREVIOUS, k] == 1:
                 cross = max(dt_min, 0.3 * (dt_min * xf[F_DT_SMOOTH]) ** 0.5)
+            if (search or aimed) and gap_type:
+                cross = min(max(cross, instant_rounding(s, k, w.slack[k])), 0.1 * dt_max)
             for _k in range(min(max(xi[X_ALARMS] - 4, 0), 40)):
                 cross = min(2.0 * cross, 0.1 * dt_max)
             if target < 3.0 * cross:
-                if not (aimed and gap_type and dt_min <= target < 3.0 * dt_min and xi[X_ALARMS] < 4):
+                if not (aimed and gap_type and cross <= target < 3.0 * cross and xi[X_ALARMS] < 4):
                     target = cross
                 xf[F_DT_CROSS] = target
             xf[F_DT_NEXT] = target

@@ -108,9 +108,10 @@ ENERGY_GAIN = 4e-10
 I_RES, I_ITER, I_LAW, I_ACTIVE, I_ROWS, I_TAKEN, I_CHANGED, I_AHEAD = range(8)
 N_INFO = 8
 
-# Work space. `coords` (2, n_q): rows Q_M, Q_NEW; `speeds` (5, n_u): rows H, DU, U_FREE, U_NEW, U_EVAL; `P_new`, `P_sum`,
+# Work space. `slack`: gap that counts as closed (what rounding of its terms can hide; zero for
+# the plain rule). `coords` (2, n_q): rows Q_M, Q_NEW; `speeds` (5, n_u): rows H, DU, U_FREE, U_NEW, U_EVAL; `P_new`, `P_sum`,
 # `modes_new` by row and law of the model.
-Work = namedtuple("Work", "M L WT Y B G_all coords speeds g zeta bounds P_new P_sum modes_new")
+Work = namedtuple("Work", "M L WT Y B G_all coords speeds g slack zeta bounds P_new P_sum modes_new")
 Q_M, Q_NEW = range(2)
 H, DU, U_FREE, U_NEW, U_EVAL = range(5)
 
@@ -126,7 +127,7 @@ def make_work(n_q, n_u, n_N, n_laws, n_rows, zeros=np.zeros):
     return Work(
         M=zeros((n_u, n_u)), L=zeros((n_u, n_u)), WT=zeros((r, n_u)), Y=zeros((r, n_u)),
         B=zeros((n_q, n_u)), G_all=zeros((r, r)), coords=zeros((2, n_q)), speeds=zeros((5, n_u)),
-        g=zeros(max(n_N, 1)), zeta=zeros(r), bounds=zeros(2 * r), P_new=zeros(r),
+        g=zeros(max(n_N, 1)), slack=zeros(max(n_N, 1)), zeta=zeros(r), bounds=zeros(2 * r), P_new=zeros(r),
         P_sum=zeros(r), modes_new=zeros(l, dtype=np.int64),
     )  # fmt: skip
 
@@ -337,7 +338,7 @@ def moreau_steps(scene_address, problem, state_address, t_0, dt, first, n_steps,
                     modes_new[l] = 0
                     acts = 1
                     if law_ints[KIND, l] == HALF_LINE:
-                        if not gaps[l] <= (options[O_STAY] if modes_0[l] == 1 else 0.0):
+                        if not gaps[l] <= (options[O_STAY] if modes_0[l] == 1 else w.slack[l]):
                             if gaps[l] != gaps[l]:
                                 size[S_READY] = 0
                                 info[I_LAW] = l
@@ -399,7 +400,12 @@ def moreau_steps(scene_address, problem, state_address, t_0, dt, first, n_steps,
                             gamma_B += WT[i, j] * u[j]
                             free += WT[i, j] * u_free[j]
                         if enduring and ints[KIND, a] != USER_SET:
-                            slow = ints[KIND, a] == HALF_LINE and abs(gamma_B) <= abs(free - gamma_B)
+                            # (not in a step that crosses an impact: its length is no measure of the approach)
+                            slow = (
+                                options[O_ENDURING] > 1.0
+                                and ints[KIND, a] == HALF_LINE
+                                and abs(gamma_B) <= abs(free - gamma_B)
+                            )
                             if modes_0[l] == 1 or slow:
                                 reals[E, a] = 0.0 if implicit else 1.0
                         rows[GAMMA_B, k] = gamma_B

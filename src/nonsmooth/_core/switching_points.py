@@ -14,9 +14,12 @@ from nonsmooth._core.codes import (
     PLACE,
     ROW,
     S_NL,
+    S_NQ,
+    S_NU,
     P,
 )
 from nonsmooth._core.extrapolation import (
+    ACTUAL,
     F_SHIFT,
     F_T_PHI,
     F_T_PHI_OLD,
@@ -29,6 +32,7 @@ from nonsmooth._core.laws import radius
 from nonsmooth._core.moreau import SCENE_TYPE
 
 INFINITY = 1e300
+GAP_ULPS = 8 * 2.220446049250313e-16
 
 
 @kernel(
@@ -65,16 +69,39 @@ def law_functions(scene, h, phi):
         phi[l] = value
 
 
-@kernel(float64(STEPS_TYPE, int64, float64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def gap_root(s, l, h):
+@kernel(
+    float64(SCENE_TYPE, STEPS_TYPE, int64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
+def gap_rounding(scene, s, l):
+    """What rounding can hide in gap `l`: a few units in the last place of its terms, the largest |dg/dq_j q_j|, not of itself.
+
+    A body that falls slower than that per step does not move any more on a floor that is not at q = 0; without this
+    the contact would never be seen to close.
+    """
+    q_size, w_size = 0.0, 0.0
+    for k in range(scene.size[S_NQ]):
+        q_size = max(q_size, abs(s.q[ACTUAL, k]))
+    for k in range(scene.size[S_NU]):
+        w_size = max(w_size, abs(scene.w.WT[l, k]))
+    return GAP_ULPS * (abs(s.gap[ACTUAL, l]) + w_size * q_size)
+
+
+@kernel(
+    float64(STEPS_TYPE, int64, float64, float64),
+    references=False,
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+)
+def gap_root(s, l, h, closed):
     """Time from the end of the previous step until the open gap `l` closes; INFINITY if it does not seem to.
 
-    From the cubic through gap and rate now and `h` earlier (`h` <= 0: from gap and rate alone).
+    From the cubic through gap and rate now and `h` earlier (`h` <= 0: from gap and rate alone); a gap of at most `closed`
+    is closed already.
     """
     g, r = s.gap[PREVIOUS, l], s.rate[PREVIOUS, l]
     if r >= 0.0:
         return INFINITY
-    if g <= 0.0:
+    if g <= closed:
         return 0.0
     z = -g / r
     if h <= 0.0 or z > 1e3 * h:
@@ -93,6 +120,13 @@ def gap_root(s, l, h):
         if slope < 0.0:
             z = min(max(z - (g + z * (r + z * (b + z * a))) / slope, 0.5 * z), 2.0 * z)
     return z
+
+
+@kernel(float64(STEPS_TYPE, int64, float64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def instant_rounding(s, l, closed):
+    """How well the instant at which gap `l` closes is defined: the time it takes to pass what rounding hides of the gap."""
+    rate = s.rate[PREVIOUS, l]
+    return -closed / rate if rate < 0.0 else 0.0
 
 
 @kernel(float64(STEPS_TYPE, f8_1, int64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)

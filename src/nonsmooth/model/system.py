@@ -49,7 +49,7 @@ class MechanicalSystem:
     Parameters
     ----------
     mass : callable ``mass(t, q[, p]) -> (n, n)``, or a constant array
-    force : callable ``force(t, q, u[, p]) -> (n,)``
+    force : callable ``force(t, q, u[, p]) -> (n,)``, or a constant number or array
         All smooth forces: applied, gyroscopic, springs, dampers.
     contacts, friction, elements, joints, nonholonomic : sequences
         Of `Contact`, `FrictionElement`, `SetValuedElement`, `Joint`, `NonholonomicConstraint`.
@@ -70,7 +70,7 @@ class MechanicalSystem:
     def __init__(
         self,
         mass: Callable | Any,
-        force: Callable,
+        force: Callable | Any,
         contacts: Iterable[Contact] | Contact = (),
         friction: Iterable[FrictionElement] | FrictionElement = (),
         elements: Iterable[SetValuedElement] | SetValuedElement = (),
@@ -83,20 +83,9 @@ class MechanicalSystem:
         quaternions: Sequence[int] = (),
         name: str | None = None,
     ):
-        self._given_mass = mass
-        if not callable(mass):
-            try:
-                if mass is None:
-                    raise TypeError("no mass")
-                matrix = np.array(mass, dtype=np.float64)
-            except (TypeError, ValueError) as exc:
-                raise InputError(f"`mass` is {mass!r}: a function, a number or a matrix is wanted.") from exc
-            matrix = matrix.reshape(1, 1) if matrix.ndim == 0 else matrix
-            if not np.all(np.isfinite(matrix)):
-                raise NonFiniteError("`mass` contains NaN or infinite entries: give a finite matrix.")
-            mass = _constant(matrix)
-        self.mass = mass
-        self.force = force
+        self._given = mass, force
+        self.mass = mass if callable(mass) else _constant_mass(_constant(mass, "mass", "a matrix", 2))
+        self.force = force if callable(force) else _constant_force(_constant(force, "force", "a vector", 1))
         self.contacts = _collect(contacts, Contact, "contacts")
         self.friction = _collect(friction, FrictionElement, "friction")
         self.elements = _collect(elements, SetValuedElement, "elements")
@@ -161,7 +150,7 @@ class MechanicalSystem:
     def __reduce__(self):
         # copies share functions and values; locks and compiled code are made anew
         given = (
-            self._given_mass, self.force, self.contacts, self.friction, self.elements, self.joints, self.nonholonomic,
+            *self._given, self.contacts, self.friction, self.elements, self.joints, self.nonholonomic,
             self.params or None, self.kinematics, self.potential, self.force_tangents, self.quaternions, self.name,
         )  # fmt: skip
         return MechanicalSystem, given
@@ -195,11 +184,31 @@ def _places(quaternions) -> tuple[int, ...]:
     return places
 
 
-def _constant(matrix):
+def _constant(value, argument, form, ndim):
+    """A constant mass or force as an array."""
+    try:
+        if value is None:
+            raise TypeError("not given")
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as exc:
+        raise InputError(f"`{argument}` is {value!r}: a function, a number or {form} is wanted.") from exc
+    if not np.all(np.isfinite(array)):
+        raise NonFiniteError(f"`{argument}` contains NaN or infinite entries: give finite numbers.")
+    return array.reshape((1,) * ndim) if array.ndim == 0 else array
+
+
+def _constant_mass(matrix):
     def mass(t, q):
         return matrix
 
     return mass
+
+
+def _constant_force(vector):
+    def force(t, q, u):
+        return vector
+
+    return force
 
 
 def _collect(items, kind, argument):
