@@ -1,6 +1,6 @@
 """The NSGS kernel against the same loop in C (`python benchmarks/contact_c_kernel.py [FILE]`).
 
-The C reference is a line-by-line copy of `_core.nsgs.sweep3` and the functions of `_core.cone` it calls, compiled with gcc -O3
+The C reference is a line-by-line copy of `_core.nsgs.sweep3` and the functions of `_core.contact.cone` it calls, compiled with gcc -O3
 -march=native when gcc is present. Both run the same sweeps on the same problem; the impulses are compared,
 and nanoseconds per contact-iteration printed.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nonsmooth._core.nsgs import sweep3
+from nonsmooth._core.contact.nsgs import sweep3
 from nonsmooth.contact.fclib import read_fclib
 
 SOURCE = r"""

@@ -72,7 +72,7 @@ def test_workers_run_models_of_a_module(tmp_path):
 
 
 KERNELS = (
-    "import numpy as np; from nonsmooth._core.linalg import cholesky; "
+    "import numpy as np; from nonsmooth._core.linalg.small import cholesky; "
     "L = np.zeros((2, 2)); assert cholesky(np.array([[4.0, 0], [0, 1]]), L, 2) == 0 and L[0, 0] == 0.5"
 )
 

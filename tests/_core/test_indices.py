@@ -11,7 +11,8 @@ SCRIPT = """
 import numpy as np
 import nonsmooth as ns
 from nonsmooth import problems
-from nonsmooth._core import extrapolation, moreau
+from nonsmooth._core.stepping import extrapolation
+from nonsmooth._core.stepping import moreau
 from nonsmooth.schemes import run
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nonsmooth._core.cone import local2, local3
-from nonsmooth._core.nonsmooth_newton import equations, lu_solve
-from nonsmooth._core.nsgs import multiply, sweep3
+from nonsmooth._core.contact.cone import local2, local3
+from nonsmooth._core.contact.nonsmooth_newton import equations, lu_solve
+from nonsmooth._core.contact.nsgs import multiply, sweep3
 from nonsmooth.contact.fclib import read_fclib
 from nonsmooth.contact.problem import ContactProblem
 from nonsmooth.contact.residual import residual

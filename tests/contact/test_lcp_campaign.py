@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from nonsmooth._core.lcp_enumeration import COMPLETE, enumerate_lcp
-from nonsmooth._core.lemke import NUMERICAL, RAY, SOLVED, lemke
+from nonsmooth._core.lcp.enumeration import COMPLETE, enumerate_lcp
+from nonsmooth._core.lcp.lemke import NUMERICAL, RAY, SOLVED, lemke
 
 # Families for which Lemke's method is known to end on a ray only if there is no solution.
 DECIDED = ("definite", "semidefinite", "skew", "triangular P", "integer semidefinite")

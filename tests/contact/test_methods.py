@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from nonsmooth._core.interior_point import CONE, determinant, right_side, scaling, to_boundary
-from nonsmooth._core.nonsmooth_newton import FISCHER_BURMEISTER, equations
+from nonsmooth._core.contact.interior_point import CONE, determinant, right_side, scaling, to_boundary
+from nonsmooth._core.contact.nonsmooth_newton import FISCHER_BURMEISTER, equations
 from nonsmooth.contact import auto as auto_module
 from nonsmooth.contact import knots as knots_module
 from nonsmooth.contact.anderson import Combination

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nonsmooth._core.nsgs import natural_residual
-from nonsmooth._core.verdict import rounding as core_rounding
-from nonsmooth._core.verdict import verdict
+from nonsmooth._core.contact.nsgs import natural_residual
+from nonsmooth._core.contact.verdict import rounding as core_rounding
+from nonsmooth._core.contact.verdict import verdict
 from nonsmooth.contact.problem import ContactProblem
 from nonsmooth.contact.residual import natural_map, project, residual, rounding
 

@@ -250,7 +250,7 @@ def test_global_problem_without_forming_w():
 
 
 def test_newton_in_velocities_is_newton_in_impulses():
-    from nonsmooth._core.nonsmooth_newton import equations
+    from nonsmooth._core.contact.nonsmooth_newton import equations
     from nonsmooth.contact.bodies import bodies_of
     from nonsmooth.contact.newton import _body_direction, _contact_direction, scale
 

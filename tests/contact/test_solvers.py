@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nonsmooth import PJOR, PSOR, Exact, Moreau, problems
-from nonsmooth._core import options as codes
+from nonsmooth._core.records import options as codes
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from nonsmooth._core.integrators.rk import RHS
 from nonsmooth._core.jit import first_class
-from nonsmooth._core.rk import RHS
 from nonsmooth.events.binding import Bound
 from nonsmooth.events.driver import SwitchedRun
 from nonsmooth.events.options import SwitchOptions

@@ -5,7 +5,7 @@ benchmarks).
 import numpy as np
 import pytest
 
-from nonsmooth._core.scan import MAX_DEPTH
+from nonsmooth._core.events.scan import MAX_DEPTH
 from nonsmooth.ivp import Switch, solve_ivp
 
 from .polynomials import M, judge, random_function, run_functions

@@ -10,7 +10,7 @@ import pytest
 HEAD = """
 import os, signal, sys, threading, time
 import numpy as np
-from nonsmooth._core import callbacks
+from nonsmooth._core.calls import callbacks
 from nonsmooth._core.jit import user_kernel
 from nonsmooth.ivp import Switch, solve_ivp
 

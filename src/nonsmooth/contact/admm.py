@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
-from nonsmooth._core.admm import project_and_update, right_hand_side
+from nonsmooth._core.contact.admm import project_and_update, right_hand_side
 from nonsmooth.contact.newton import block_pattern, scale
 
 RELAX = 1.6

@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from nonsmooth._core.anderson import combine
+from nonsmooth._core.contact.anderson import combine
 from nonsmooth.contact.colours import coloured_order
 from nonsmooth.contact.nsgs import Progress, sweeps
 from nonsmooth.contact.residual import project

@@ -3,7 +3,7 @@
 Contacts ``i`` and ``j`` are neighbours if a block ``W_ij`` or ``W_ji`` is stored. Groups of consecutive contacts are coloured such
 that neighbours in different groups have different colours (block multi-colour ordering, Iwashita, Nakashima and Takahashi
 2012); a sweep goes from colour to colour, and through a group in the order given. Groups of one colour are shared out among
-threads (`_core.coloured`). This is Gauss-Seidel in another order, which needs about as many sweeps; impulses are the same to the
+threads (`_core.contact.coloured`). This is Gauss-Seidel in another order, which needs about as many sweeps; impulses are the same to the
 last bit whatever the number of threads.
 
 Measured on two cores: a sweep of 3,000 contacts and more takes 0.5 to 0.6 of the time, one of 1,000 to 2,000 takes 0.7, and below
@@ -22,7 +22,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.coloured import CLAIMED, LINE, PATIENCE, coloured_sweeps, columns, dismiss, first_fit
+from nonsmooth._core.contact.coloured import (
+    CLAIMED,
+    LINE,
+    PATIENCE,
+    coloured_sweeps,
+    columns,
+    dismiss,
+    first_fit,
+)
 from nonsmooth._core.jit import JIT_ENABLED
 from nonsmooth.contact.nsgs import sweep_on
 from nonsmooth.errors import RangeError

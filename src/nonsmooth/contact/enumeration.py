@@ -1,6 +1,6 @@
 """Enumeration of modes: every contact open, sticking or sliding, all combinations tried.
 
-In the plane each combination is one linear system (`_core.contact_modes`); the first whose inequalities hold is the solution.
+In the plane each combination is one linear system (`_core.contact.modes`); the first whose inequalities hold is the solution.
 With a few contacts this is exact and cannot fail where a solution exists, whatever W is. In space the pyramid with `facets`
 (`nonsmooth.contact.pyramid`) is enumerated instead, which remains small only for one or two contacts.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonsmooth._core.contact_modes import best_mode
+from nonsmooth._core.contact.modes import best_mode
 from nonsmooth.contact.pivoting import by_lcp
 from nonsmooth.errors import InputError
 

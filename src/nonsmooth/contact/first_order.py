@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from nonsmooth._core.apgd import accelerated_steps, jacobi_steps, largest_eigenvalue
+from nonsmooth._core.contact.apgd import accelerated_steps, jacobi_steps, largest_eigenvalue
 from nonsmooth.contact.newton import scale
 
 

@@ -6,7 +6,7 @@ semidefinite W; a monotone complementarity problem otherwise)::
     u = W r + q,    K ∋ r ⟂ u + (s, 0, 0) ∈ K*                                                            (1)
 
 It is solved by a primal-dual method with the scaling of Nesterov and Todd and Mehrotra's predictor-corrector
-(`_core.interior_point`); each iteration factorises ``W + B`` with one positive definite block per contact, so that redundant
+(`_core.contact.interior_point`); each iteration factorises ``W + B`` with one positive definite block per contact, so that redundant
 contacts need no regularisation. Outside, the shift is renewed until it agrees with the velocities: the fixed point of
 De Saxcé and Feng (1998); Cadoux (2009) proves existence under mild conditions and Acary, Cadoux, Lemaréchal, Malick (2011)
 use it as an algorithm. Anderson's acceleration makes the outer iteration two to ten times shorter; it need not converge.
@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
-from nonsmooth._core.interior_point import (
+from nonsmooth._core.contact.interior_point import (
     CONE,
     FREE,
     HALF_LINE,
@@ -28,8 +28,8 @@ from nonsmooth._core.interior_point import (
     scaling,
     to_boundary,
 )
-from nonsmooth._core.nonsmooth_newton import assemble
-from nonsmooth._core.nsgs import multiply
+from nonsmooth._core.contact.nonsmooth_newton import assemble
+from nonsmooth._core.contact.nsgs import multiply
 from nonsmooth.contact.anderson import Combination
 from nonsmooth.contact.bodies import bodies_of
 from nonsmooth.contact.newton import BODY_ROWS, block_pattern, scale

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nonsmooth._core import codes
-from nonsmooth._core.codes import Laws
+from nonsmooth._core.records import codes
+from nonsmooth._core.records.codes import Laws
 
 KIND_NAMES = {
     codes.HALF_LINE: "unilateral contact",

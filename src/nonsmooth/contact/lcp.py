@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._core.lcp_enumeration import TOO_MANY, enumerate_lcp, ray_is_attached
-from .._core.lcp_iterative import newton_min, psor
-from .._core.lemke import SOLVED, lemke, solve_support
+from nonsmooth._core.lcp.enumeration import TOO_MANY, enumerate_lcp, ray_is_attached
+from nonsmooth._core.lcp.iterative import newton_min, psor
+from nonsmooth._core.lcp.lemke import SOLVED, lemke, solve_support
+
 from ..errors import (
     InputError,
     NonFiniteError,

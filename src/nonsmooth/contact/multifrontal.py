@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dgemm, dsyrk, dtrsm, dtrsv
 from scipy.linalg.lapack import dgetrf, dgetrs, dpotrf
 
-from nonsmooth._core.fronts import extend_add
+from nonsmooth._core.linalg.fronts import extend_add
 from nonsmooth.contact.dissection import dissect
 
 

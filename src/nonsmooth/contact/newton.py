@@ -6,7 +6,7 @@ iteration is the proximal-point method (Rockafellar 1976; for contact Acary, Br√
     r_{k+1} = solution of the problem with  W + eps_k I,  q - eps_k r_k                                   (1)
 
 whose fixed points are exactly the solutions of the given problem: nothing is regularised away. Each of these
-problems is solved by Newton's method on Alart and Curnier's equations (`_core.nonsmooth_newton`). `eps`
+problems is solved by Newton's method on Alart and Curnier's equations (`_core.contact.nonsmooth_newton`). `eps`
 shrinks as long as Newton's method converges, which makes the outer iteration superlinear, and grows when it
 does not.
 
@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
-from nonsmooth._core.nonsmooth_newton import (
+from nonsmooth._core.contact.nonsmooth_newton import (
     ALART_CURNIER,
     FISCHER_BURMEISTER,
     NATURAL,
@@ -32,7 +32,7 @@ from nonsmooth._core.nonsmooth_newton import (
     line_search,
     newton_dense,
 )
-from nonsmooth._core.nsgs import multiply
+from nonsmooth._core.contact.nsgs import multiply
 from nonsmooth.contact.bodies import bodies_of
 from nonsmooth.contact.residual import project
 

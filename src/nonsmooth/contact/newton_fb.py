@@ -4,14 +4,14 @@ With ``x = (mu r_N, r_T)`` and ``y = (ũ_N, mu u_T)``, both in Lorentz's cone, t
 
     Phi(x, y) = x + y - (x o x + y o y)^(1/2) = 0                                                         (1)
 
-(Fukushima, Luo, Tseng 2002; `_core.nonsmooth_newton`, form 2). Its square is smooth, which makes line searches reliable
+(Fukushima, Luo, Tseng 2002; `_core.contact.nonsmooth_newton`, form 2). Its square is smooth, which makes line searches reliable
 far from the solution; near it the steps are those of every semismooth Newton method. Redundant contacts are treated as in
 `nonsmooth.contact.newton`: proximal steps outside, a non-monotone line search inside.
 """
 
 from __future__ import annotations
 
-from nonsmooth._core.nonsmooth_newton import FISCHER_BURMEISTER
+from nonsmooth._core.contact.nonsmooth_newton import FISCHER_BURMEISTER
 from nonsmooth.contact.newton import Iteration
 
 #: Regularised steps on the problem itself, as in `nonsmooth.contact.newton.POLISH`.

@@ -1,4 +1,4 @@
-"""NSGS: nonsmooth Gauss-Seidel with the exact solution of every contact (`_core.nsgs`, `_core.cone`)."""
+"""NSGS: nonsmooth Gauss-Seidel with the exact solution of every contact (`_core.contact.nsgs`, `_core.contact.cone`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nonsmooth._core.nsgs import sweep1, sweep2, sweep3
+from nonsmooth._core.contact.nsgs import sweep1, sweep2, sweep3
 
 #: After this many sweeps the rate is judged whatever the budget.
 LONGEST_TRIAL = 5000

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from nonsmooth._core.nsgs import multiply, natural_residual
+from nonsmooth._core.contact.nsgs import multiply, natural_residual
 from nonsmooth.contact.residual import approach, rounding
 
 #: Compiled loops return to Python after about this many block products (well under 50 ms).

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.direct import solve_direct
+from nonsmooth._core.contact.direct import solve_direct
 from nonsmooth.contact.admm import admm
 from nonsmooth.contact.anderson import nsgs_anderson
 from nonsmooth.contact.auto import auto

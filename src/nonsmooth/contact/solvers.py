@@ -6,7 +6,7 @@
 `PJOR`                projected Jacobi relaxation, eq. (22)
 ====================  =====================================================================================
 
-All stop on the same residual (`nonsmooth._core.laws.residual`), which is relative and does not depend on units.
+All stop on the same residual (`nonsmooth._core.laws.projections.residual`), which is relative and does not depend on units.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nonsmooth._core import options as codes
+from nonsmooth._core.records import options as codes
 from nonsmooth.errors import InputError, NonFiniteError, NonsmoothWarning, RangeError
 
 R_FACTORS = {"local": 0, "row-sum": 1, "common": 2}

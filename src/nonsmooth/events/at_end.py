@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonsmooth._core import event_records as core
+from nonsmooth._core.events import records as core
 
 EPS = np.finfo(float).eps
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.callbacks import (
+from nonsmooth._core.calls.callbacks import (
     RESET,
     PythonFunctions,
     python_f,
@@ -19,7 +19,8 @@ from nonsmooth._core.callbacks import (
     python_jac,
     python_reset,
 )
-from nonsmooth._core.event_records import DIRECTION, GROUP, HAS_RESET, KIND, TERMINAL, TOL
+from nonsmooth._core.events.records import DIRECTION, GROUP, HAS_RESET, KIND, TERMINAL, TOL
+from nonsmooth._core.integrators.rk import RHS
 from nonsmooth._core.jit import (
     JIT_ENABLED,
     first_class,
@@ -28,7 +29,6 @@ from nonsmooth._core.jit import (
     static_array,
     user_kernel,
 )
-from nonsmooth._core.rk import RHS
 from nonsmooth.errors import InputError, ModelError, ShapeError
 
 from .switch import Switch, extra_arguments, positional_count

@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 
-from nonsmooth._core import event_records as core
-from nonsmooth._core.rk import K_0
+from nonsmooth._core.events import records as core
+from nonsmooth._core.integrators.rk import K_0
 from nonsmooth.errors import EventError, RateWarning, ShapeError
 
 

@@ -1,6 +1,6 @@
 """Runs with switches: the compiled loop in slices, and the decisions that are taken in Python.
 
-The loop of `nonsmooth._core.event_loop` comes back when its output is full or when something happens that is
+The loop of `nonsmooth._core.events.loop` comes back when its output is full or when something happens that is
 rare: a terminal event, an accumulation, chattering, a misbehaving function.
 """
 
@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core import event_loop as loop
-from nonsmooth._core import event_records as core
-from nonsmooth._core.callbacks import python_f, python_g
-from nonsmooth._core.jit import address_of
-from nonsmooth._core.rk import (
+from nonsmooth._core.calls.callbacks import python_f, python_g
+from nonsmooth._core.events import loop
+from nonsmooth._core.events import records as core
+from nonsmooth._core.integrators.rk import (
     JAC_CONSTANT,
     JAC_FUNCTION,
     JAC_MODE,
@@ -30,7 +29,13 @@ from nonsmooth._core.rk import (
     NSTEPS,
     STEP_TOO_SMALL,
 )
-from nonsmooth._core.single_step import adapt_function, dense_function, solid_function, try_function
+from nonsmooth._core.integrators.single_step import (
+    adapt_function,
+    dense_function,
+    solid_function,
+    try_function,
+)
+from nonsmooth._core.jit import address_of
 from nonsmooth.errors import (
     EventError,
     InconsistentStateError,

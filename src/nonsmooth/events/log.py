@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.event_records import EV_JUMP, EV_TOUCH, KIND, UNILATERAL
+from nonsmooth._core.events.records import EV_JUMP, EV_TOUCH, KIND, UNILATERAL
 from nonsmooth.results.events import Event
 
 
@@ -31,7 +31,7 @@ class EventLog(Sequence[Event]):
         self._ordered = True
 
     def add_rows(self, rows: np.ndarray, ints: np.ndarray, resting: frozenset[int]) -> None:
-        """Rows of `nonsmooth._core.event_records.Output.ev`, with the state of the switches that they belong to."""
+        """Rows of `nonsmooth._core.events.records.Output.ev`, with the state of the switches that they belong to."""
         self._rows.append((rows, ints[:, KIND] == UNILATERAL, resting))
         self._waiting += len(rows)
 

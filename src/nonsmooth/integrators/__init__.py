@@ -1,3 +1,3 @@
 """Single-step integrators as data (`tableaus`) and the contract they fulfil (`driver`,
-`nonsmooth._core.single_step`).
+`nonsmooth._core.integrators.single_step`).
 """

@@ -1,6 +1,6 @@
 """Preparing an integrator: its work arrays, its step-size control, right-hand sides, and runs without events.
 
-The contract of a single-step method (see `nonsmooth._core.single_step` for the compiled half):
+The contract of a single-step method (see `nonsmooth._core.integrators.single_step` for the compiled half):
 
 1. it is a `Method` record of arrays and integers, the same types for every method, so that a loop compiles
 once;
@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.implicit_rk import JAC
-from nonsmooth._core.jit import JIT_ENABLED, first_class, is_dispatcher
-from nonsmooth._core.rk import (
+from nonsmooth._core.integrators.implicit_rk import JAC
+from nonsmooth._core.integrators.rk import (
     EXPLICIT,
     JAC_CONSTANT,
     JAC_DIFFERENCES,
@@ -31,8 +30,9 @@ from nonsmooth._core.rk import (
     Method,
     Work,
 )
-from nonsmooth._core.runs import FULL, run
-from nonsmooth._core.single_step import adapt_function, dense_function, start, try_function
+from nonsmooth._core.integrators.runs import FULL, run
+from nonsmooth._core.integrators.single_step import adapt_function, dense_function, start, try_function
+from nonsmooth._core.jit import JIT_ENABLED, first_class, is_dispatcher
 from nonsmooth.errors import InputError, NonFiniteStateError, StepLimitError
 
 from .tableaus import ALIASES, METHODS, get_method
@@ -160,7 +160,7 @@ class Run(NamedTuple):
 
 
 def nested_eval(y_0: np.ndarray, Q: np.ndarray, theta: np.ndarray) -> np.ndarray:
-    """Evaluate (1) of `nonsmooth._core.rk` for many pieces at once: y_0 (m, n), Q (m, rows, n), theta (m,)."""
+    """Evaluate (1) of `nonsmooth._core.integrators.rk` for many pieces at once: y_0 (m, n), Q (m, rows, n), theta (m,)."""
     acc = np.zeros_like(y_0)
     for j in range(Q.shape[1] - 1, -1, -1):
         acc = (acc + Q[:, j]) * (theta if j % 2 == 0 else 1.0 - theta)[:, None]

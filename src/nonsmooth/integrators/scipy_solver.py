@@ -7,9 +7,8 @@ from warnings import warn
 import numpy as np
 from scipy.integrate import DenseOutput, OdeSolver
 
-from nonsmooth._core.callbacks import PythonFunctions, python_f, python_jac
-from nonsmooth._core.jit import address_of
-from nonsmooth._core.rk import (
+from nonsmooth._core.calls.callbacks import PythonFunctions, python_f, python_jac
+from nonsmooth._core.integrators.rk import (
     JAC_CONSTANT,
     JAC_FUNCTION,
     JAC_MODE,
@@ -22,8 +21,9 @@ from nonsmooth._core.rk import (
     Q_0,
     Y_NEW,
 )
-from nonsmooth._core.runs import advance, late_dense
-from nonsmooth._core.single_step import adapt_function, dense_function, start, try_function
+from nonsmooth._core.integrators.runs import advance, late_dense
+from nonsmooth._core.integrators.single_step import adapt_function, dense_function, start, try_function
+from nonsmooth._core.jit import address_of
 from nonsmooth.errors import NonFiniteStateError, StepLimitError
 
 from .driver import make_control, make_work, nested_eval, no_jacobian

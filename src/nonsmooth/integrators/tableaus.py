@@ -16,7 +16,7 @@ from functools import cache
 
 import numpy as np
 
-from nonsmooth._core.rk import EXPLICIT, RADAU, SDIRK, Method
+from nonsmooth._core.integrators.rk import EXPLICIT, RADAU, SDIRK, Method
 
 from . import dop853_data
 from .continuous import dense_rows, stage_weights
@@ -38,7 +38,7 @@ def explicit(
     c : sequence
         Nodes.
     D, extra_rows, extra_c
-        Dense output: rows of D and further stages (see `nonsmooth._core.rk`).
+        Dense output: rows of D and further stages (see `nonsmooth._core.integrators.rk`).
     """
     s = len(c)
     total = s + 1 + len(extra_c)
@@ -210,7 +210,7 @@ def sdirk4() -> Method:
 
 
 def radau() -> Method:
-    """Radau IIA of order 5 (its numbers stand beside its step in `nonsmooth._core.implicit_rk`)."""
+    """Radau IIA of order 5 (its numbers stand beside its step in `nonsmooth._core.integrators.implicit_rk`)."""
     s6 = 6**0.5
     c = np.array([0, (4 - s6) / 10, (4 + s6) / 10, 1, 1])
     return pack(RADAU, 4, 0, 5, 3, np.zeros((5, 5)), [], c, np.zeros((2, 5)))

@@ -22,8 +22,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonsmooth._core import codes
-from nonsmooth._core.codes import (
+from nonsmooth._core.jit import (
+    JIT_ENABLED,
+    MATRIX,
+    VECTOR,
+)
+from nonsmooth._core.records import codes
+from nonsmooth._core.records.codes import (
     N_SIZES,
     S_CONST_M,
     S_CONST_W,
@@ -37,12 +42,7 @@ from nonsmooth._core.codes import (
     S_NU,
     S_UNIT,
 )
-from nonsmooth._core.jit import (
-    JIT_ENABLED,
-    MATRIX,
-    VECTOR,
-)
-from nonsmooth._core.trivial import no_matrix, no_projection, no_vector
+from nonsmooth._core.stepping.trivial import no_matrix, no_projection, no_vector
 from nonsmooth.contact.laws import LawTable, LawTableBuilder
 from nonsmooth.errors import InputError, ModelError, ShapeError
 from nonsmooth.model.derivatives import Differentiator

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._core.jit import user_kernel
+from nonsmooth._core.jit import user_kernel
+
 from ..errors import RangeError
 from ..events.switch import Switch
 from .ode import OdeProblem

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core import moreau as codes
+from nonsmooth._core.stepping import moreau as codes
 from nonsmooth.errors import (
     ConvergenceError,
     InputError,

@@ -11,8 +11,8 @@ from os import PathLike
 
 import numpy as np
 
-from nonsmooth._core.codes import COULOMB_1D, COULOMB_2D, DIM, HALF_LINE, KIND, LINK, MU, ROW, C, P
-from nonsmooth._core.moreau import I_ACTIVE, I_ROWS
+from nonsmooth._core.records.codes import COULOMB_1D, COULOMB_2D, DIM, HALF_LINE, KIND, LINK, MU, ROW, C, P
+from nonsmooth._core.stepping.moreau import I_ACTIVE, I_ROWS
 from nonsmooth.contact.fclib import write_fclib
 from nonsmooth.contact.problem import ContactProblem
 

@@ -1,8 +1,8 @@
 """The scheme `extrapolated-moreau`: Studer's augmented time-stepping.
 
 Three modules, each wrapping the one below without knowing it (Studer, Leine, Glocker 2008, sec. 9): the time-stepping
-module (`_core.moreau`), the extrapolation module (`_core.extrapolation`) and the step-size adjustment module
-(`_core.extrapolation_run`).
+module (`_core.stepping.moreau`), the extrapolation module (`_core.stepping.extrapolation`) and the step-size adjustment module
+(`_core.stepping.extrapolation_run`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core import moreau as core
-from nonsmooth._core.codes import S_CONST_W
 from nonsmooth._core.jit import Reference
-from nonsmooth._core.options import O_ENDURING, O_IMPLICIT
+from nonsmooth._core.records.codes import S_CONST_W
+from nonsmooth._core.records.options import O_ENDURING, O_IMPLICIT
+from nonsmooth._core.stepping import moreau as core
 from nonsmooth.contact.solvers import Exact, _Solver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
 from nonsmooth.model.rotations import normalised
@@ -212,14 +212,14 @@ class ExtrapolatedRun(CompiledRun):
     """A run of `ExtrapolatedMoreau` in progress."""
 
     def __init__(self, scheme: ExtrapolatedMoreau, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
-        from nonsmooth._core import extrapolation as ex
-        from nonsmooth._core import extrapolation_run as xr
+        from nonsmooth._core.stepping import extrapolation as ex
+        from nonsmooth._core.stepping import extrapolation_run as xr
 
         self.ex, self.xr, self.scheme = ex, xr, scheme
         self.parts = ((ex.main_step, ex.MAIN), None)
         curved = model.laws.n_rows > 0 and not model.sizes()[S_CONST_W]
         if curved:  # only then compiled
-            from nonsmooth._core.hold_laws import hold
+            from nonsmooth._core.stepping.hold_laws import hold
 
             self.parts = (self.parts[0], (hold, ex.HOLD))
         super().__init__(model, scheme.solver.options(), t, q, u, plan)

@@ -1,4 +1,4 @@
-"""The scheme `moreau`: Moreau's midpoint rule with a constant step (equations in `nonsmooth._core.moreau`)."""
+"""The scheme `moreau`: Moreau's midpoint rule with a constant step (equations in `nonsmooth._core.stepping.moreau`)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core import moreau as core
-from nonsmooth._core.moreau_run import run_moreau
+from nonsmooth._core.stepping import moreau as core
+from nonsmooth._core.stepping.moreau_run import run_moreau
 from nonsmooth.contact.solvers import Exact, _Solver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
 from nonsmooth.schemes.base import Plan

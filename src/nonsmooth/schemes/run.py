@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core import moreau as core
-from nonsmooth._core import solve_laws
 from nonsmooth._core.jit import Arena, Reference
-from nonsmooth._core.laws import make_prox
+from nonsmooth._core.laws import solve_laws
+from nonsmooth._core.laws.projections import make_prox
+from nonsmooth._core.stepping import moreau as core
 from nonsmooth.schemes.base import Plan
 
 
@@ -44,7 +44,7 @@ class CompiledRun(ABC):
         self._totals[core.T_GAP] = math.inf
         unit = None
         if model.quaternions:  # only then compiled
-            from nonsmooth._core.unit_quaternions import unit_quaternions
+            from nonsmooth._core.stepping.unit_quaternions import unit_quaternions
 
             unit = (unit_quaternions, core.UNIT)
         self.scene = core.Scene(

@@ -1,7 +1,7 @@
 """The functions of a Filippov system made fit for the compiled run.
 
 Three compiled functions hold all that is special of a system: its fields, its indicators and their gradients, each writing
-what a mask asks for. `nonsmooth._core.sliding_functions` makes of them the sliding field and the switching function; it
+what a mask asks for. `nonsmooth._core.sliding.functions` makes of them the sliding field and the switching function; it
 reaches them at their addresses, which stand in the array `p` of a run.
 """
 
@@ -12,7 +12,9 @@ from dataclasses import field as default
 
 import numpy as np
 
-from nonsmooth._core.filippov_layout import (
+from nonsmooth._core.jit import JIT_ENABLED, addresses, user_kernel
+from nonsmooth._core.sliding.functions import COMBINE, PART, combine_in, register
+from nonsmooth._core.sliding.layout import (
     A_COMBINE,
     A_FIELDS,
     A_GRADIENTS,
@@ -26,8 +28,6 @@ from nonsmooth._core.filippov_layout import (
     WORST,
     layout,
 )
-from nonsmooth._core.jit import JIT_ENABLED, addresses, user_kernel
-from nonsmooth._core.sliding_functions import COMBINE, PART, combine_in, register
 from nonsmooth.errors import ModelError, ShapeError
 from nonsmooth.model.derivatives import Differentiator
 from nonsmooth.model.functions import UserFunction
@@ -43,7 +43,7 @@ class CompiledSystem:
     head : ndarray
         The block of a run in `p` as it is at the start: sizes, addresses, first regions of the groups.
     n, starts, lay
-        Number of states, first region of each group, offsets into p (see `_core.filippov_layout`).
+        Number of states, first region of each group, offsets into p (see `_core.sliding.layout`).
     derivatives : dict
         Where the gradients come from.
     keep : list

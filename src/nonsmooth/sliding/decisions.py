@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonsmooth._core import filippov_layout as core
-from nonsmooth._core.filippov_sets import active_sets, set_active
-from nonsmooth._core.lemke import SOLVED, lemke
-from nonsmooth._core.sliding import SINGULAR, build_lcp, combine, project
-from nonsmooth._core.sliding_functions import field, model, switch
+from nonsmooth._core.lcp.lemke import SOLVED, lemke
+from nonsmooth._core.sliding import layout as core
+from nonsmooth._core.sliding.algebra import SINGULAR, build_lcp, combine, project
+from nonsmooth._core.sliding.functions import field, model, switch
+from nonsmooth._core.sliding.sets import active_sets, set_active
 from nonsmooth.errors import EventError, IntegrationError, NonUniqueWarning, ZenoWarning
 
 from .report import Report

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nonsmooth._core import filippov_layout as core
-from nonsmooth._core.rk import EXPLICIT
+from nonsmooth._core.integrators.rk import EXPLICIT
+from nonsmooth._core.sliding import layout as core
 from nonsmooth.integrators.driver import nested_eval
 from nonsmooth.results.events import Event
 from nonsmooth.results.result import Result

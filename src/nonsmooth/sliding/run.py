@@ -8,11 +8,16 @@ from functools import cache
 
 import numpy as np
 
-from nonsmooth._core import filippov_layout as core
-from nonsmooth._core.filippov_run import calls, commit, drive
-from nonsmooth._core.rk import H_NEXT, NFEV, NJEV, NLU, NON_FINITE, NREJECTED, NSTEPS
-from nonsmooth._core.single_step import adapt_function, dense_function, solid_function, try_function
-from nonsmooth._core.sliding_functions import first_class_functions
+from nonsmooth._core.integrators.rk import H_NEXT, NFEV, NJEV, NLU, NON_FINITE, NREJECTED, NSTEPS
+from nonsmooth._core.integrators.single_step import (
+    adapt_function,
+    dense_function,
+    solid_function,
+    try_function,
+)
+from nonsmooth._core.sliding import layout as core
+from nonsmooth._core.sliding.functions import first_class_functions
+from nonsmooth._core.sliding.run import calls, commit, drive
 from nonsmooth.errors import EventError, GrazingWarning, NonFiniteStateError, StepLimitError
 from nonsmooth.integrators.driver import get_method, make_control, make_work, no_jacobian
 

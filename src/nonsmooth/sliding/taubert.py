@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonsmooth._core import filippov_layout as core
-from nonsmooth._core.taubert import taubert
+from nonsmooth._core.sliding import layout as core
+from nonsmooth._core.sliding.taubert import taubert
 from nonsmooth.errors import InputError, NonFiniteStateError, RangeError
 from nonsmooth.results.result import Result
 

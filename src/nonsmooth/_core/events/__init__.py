@@ -1,0 +1,1 @@
+"""Switching functions along an integration: scan, location, order, what happens at an event."""

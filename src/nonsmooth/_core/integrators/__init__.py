@@ -1,0 +1,1 @@
+"""Single-step integrators of smooth phases."""

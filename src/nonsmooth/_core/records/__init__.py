@@ -1,0 +1,1 @@
+"""Names of everything the compiled loops share."""

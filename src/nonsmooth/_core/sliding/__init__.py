@@ -1,0 +1,1 @@
+"""Filippov systems: Stewart's active sets."""

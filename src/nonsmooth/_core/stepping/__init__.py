@@ -1,0 +1,1 @@
+"""Steps in time of mechanical systems, and what wraps them."""
