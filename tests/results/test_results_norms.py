@@ -107,6 +107,17 @@ def test_bouncing_ball_converges_in_l1_and_hausdorff_but_not_uniformly():
     assert abs(rate["sup"]) < 0.2
 
 
+@pytest.mark.parametrize("shift", [1e-3, 1e-6])
+def test_a_long_saw_against_itself_shifted_in_time(shift):
+    """1e5 points; every jump from -1 to 1 is moved by `shift`, the ramps of slope -256 between them by less."""
+    tooth = np.arange(1025) / 2**17  # exact in binary: instants given twice are the same
+    t = np.append(tooth + np.arange(128)[:, None] / 128, 2.0)
+    saw = np.append(np.tile(1.0 - 256.0 * tooth, 128), -1.0)
+    moved = np.append(0.0, t + shift), np.append(saw[0], saw)
+    found = hausdorff_error(t, saw, *moved, rtol=1e-7)
+    assert found == pytest.approx(shift, rel=1e-6)
+
+
 def test_grid_norm():
     t = np.linspace(0, 1, 101)
     assert grid_error(t, t + 1.0, lambda t: t, p=1) == pytest.approx(1.0)

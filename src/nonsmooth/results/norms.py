@@ -21,7 +21,6 @@ unilateral
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
 
 import numpy as np
@@ -135,9 +134,12 @@ def hausdorff_error(
     s, r = _trajectory("ref", t_ref, ref)
     _check_pair(t, a, s, r)
     s, r = _cut(s, r, t[0], t[-1])
-    A = np.column_stack([t / time_scale, a.T])
-    B = np.column_stack([s / time_scale, r.T])
-    return max(_directed(A, B, rtol), _directed(B, A, rtol))
+    A = _vertices(t / time_scale, a)
+    B = _vertices(s / time_scale, r)
+    rounding = 16.0 * np.finfo(float).eps * max(np.max(np.abs(A)), np.max(np.abs(B)))
+    from nonsmooth._core.norms.hausdorff import directed  # compiled when it is first wanted
+
+    return max(directed(A, B, rtol, rounding), directed(B, A, rtol, rounding))
 
 
 # --- trajectories -----------------------------------------------------------------------------------------
@@ -179,11 +181,6 @@ def _check_pair(t: np.ndarray, a: np.ndarray, s: np.ndarray, r: np.ndarray) -> N
             f"the reference covers {s[0]:.9g} ... {s[-1]:.9g}, the trajectory {t[0]:.9g} ... {t[-1]:.9g};"
             " the reference must cover it."
         )
-
-
-def _limits(s: np.ndarray, r: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Left and right limits of a trajectory at instants `at`, each of shape (n, n_at)."""
-    return _one_sided(s, r, at, "left"), _one_sided(s, r, at, "right")
 
 
 def _one_sided(s: np.ndarray, r: np.ndarray, at: np.ndarray, side: str) -> np.ndarray:
@@ -228,90 +225,7 @@ def _cut(s: np.ndarray, r: np.ndarray, begin: float, end: float) -> tuple[np.nda
     return t, np.column_stack([at_edges[:, :1], r[:, inside], at_edges[:, 1:]])
 
 
-# --- Hausdorff distance -----------------------------------------------------------------------------------
-
-
-def _directed(A: np.ndarray, B: np.ndarray, rtol: float) -> float:
-    """Largest distance of a point of polyline A from polyline B, by branch and bound.
-
-    Rows of A and B are vertices, column 0 is time. The distance from one segment of B is convex, hence
-    along a segment of A it is largest at an end: the distance from B is at most min_j max(d0_j, d1_j),
-    where d0_j and d1_j are the distances of both ends from segment j. A first bound is the distance at
-    equal time.
-    """
-    P, bound = _refined(A, B)
-    if bound.size == 0:
-        return float(np.min(_to_polyline(A[:1], B)[0]))
-    rounding = 16.0 * np.finfo(float).eps * max(np.max(np.abs(A)), np.max(np.abs(B)))
-    best = 0.0
-    heap = [(-bound[i], i, 0.0, 1.0) for i in range(bound.size)]
-    heapq.heapify(heap)
-    while heap:
-        top, i, x0, x1 = heapq.heappop(heap)
-        if -top <= best * (1.0 + rtol) + rounding:
-            break
-        ends = P[i] + np.array([[x0], [x1]]) * (P[i + 1] - P[i])
-        d = _to_polyline(ends, B)
-        best = max(best, float(np.max(np.min(d, axis=1))))
-        upper = min(-top, float(np.min(np.max(d, axis=0))))
-        if upper > best * (1.0 + rtol) + rounding:
-            middle = 0.5 * (x0 + x1)
-            heapq.heappush(heap, (-upper, i, x0, middle))
-            heapq.heappush(heap, (-upper, i, middle, x1))
-    return best
-
-
-def _refined(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A with the instants of B inserted, and a bound of the distance from B for each of its segments."""
-    t, s = A[:, 0], B[:, 0]
-    extra = np.unique(s[(s > t[0]) & (s < t[-1])])
-    extra = extra[~np.isin(extra, t)]
-    inserted = np.column_stack([extra, _one_sided(t, A[:, 1:].T, extra, "right").T])
-    P = np.insert(A, np.searchsorted(t, extra, side="left"), inserted, axis=0)
-    left, right = (limit.T for limit in _limits(s, B[:, 1:].T, P[:, 0]))
-    at_begin = np.linalg.norm(P[:-1, 1:] - right[:-1], axis=1)
-    at_end = np.linalg.norm(P[1:, 1:] - left[1:], axis=1)
-    # A segment of no duration (a jump): both ends against the same point of B.
-    vertical = P[1:, 0] == P[:-1, 0]
-    at_end = np.where(vertical, np.linalg.norm(P[1:, 1:] - right[:-1], axis=1), at_end)
-    return P, np.maximum(at_begin, at_end)
-
-
-def _to_polyline(points: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Distances of k points from the m segments of B near enough in time to matter, shape (k, m)."""
-    s, begin, end = B[:, 0], np.min(points[:, 0]), np.max(points[:, 0])
-    if s.size == 1:
-        return np.stack([_to_segments(point, B, B) for point in points])
-    at = int(np.clip(np.searchsorted(s, begin), 1, s.size - 1))
-    window = max(abs(s[at] - begin), abs(s[at - 1] - begin), end - begin, np.finfo(float).tiny)
-    while True:
-        first = max(int(np.searchsorted(s, begin - window, side="left")) - 1, 0)
-        last = min(int(np.searchsorted(s, end + window, side="right")), s.size - 1)
-        found = np.stack([_to_segments(point, B[first:last], B[first + 1 : last + 1]) for point in points])
-        # A segment outside the window is farther away than the window is wide.
-        if np.min(np.max(found, axis=0)) <= window or (first == 0 and last == s.size - 1):
-            return found
-        window *= 4.0
-
-
-def _to_segments(point: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Distances of a point from segments, metric max(|time|, Euclidean norm of the rest), exactly.
-
-    On a segment the distance is max(|c + x d|, ||C + x D||), convex in x: its minimum lies at an end, at
-    the minimum of one of the two, or where they are equal.
-    """
-    c, d = begin[:, 0] - point[0], end[:, 0] - begin[:, 0]
-    C, D = begin[:, 1:] - point[1:], end[:, 1:] - begin[:, 1:]
-    cc, cd, dd = (np.einsum("ij,ij->i", X, Y) for X, Y in ((C, C), (C, D), (D, D)))
-    zero = np.zeros_like(c)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        foot = -cd / dd
-        meet = -c / d
-        # ||C + x D||^2 = (c + x d)^2
-        a2, a1, a0 = dd - d**2, cd - c * d, cc - c**2
-        root = np.sqrt(np.maximum(a1**2 - a2 * a0, 0.0))
-        q = -(a1 + np.where(a1 >= 0, root, -root))
-        candidates = np.stack([zero, zero + 1.0, foot, meet, q / a2, a0 / q])
-    x = np.clip(np.where(np.isfinite(candidates), candidates, 0.0), 0.0, 1.0)
-    norm = np.linalg.norm(C[None] + x[..., None] * D[None], axis=-1)
-    return np.min(np.maximum(np.abs(c + x * d), norm), axis=0)
+def _vertices(t: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The filled-in graph as a polygonal line of at least one segment, one vertex per row."""
+    line = np.ascontiguousarray(np.column_stack([t, values.T]))
+    return line if t.size > 1 else np.repeat(line, 2, axis=0)
