@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonsmooth.errors import InputError, IntegrationError, RangeError
+from nonsmooth.control.driver import Driver
+from nonsmooth.errors import InputError, RangeError
 from nonsmooth.integrators.driver import METHODS
 from nonsmooth.model.system import MechanicalSystem
 from nonsmooth.sliding import arguments
@@ -45,6 +46,8 @@ def solve_filippov(
     location=None,
     max_steps=10**7,
     max_events=10**6,
+    time_limit=None,
+    progress=False,
     facets=None,
 ):
     """Solve ``x' in F(t, x)`` for a Filippov system given by regions.
@@ -83,6 +86,10 @@ def solve_filippov(
         interpolant there exceeds the tolerance. A number is a relative bound of the switching function at the point, which
         is then located on the integration itself. "dense" takes the dense output as it is: of its lower order.
     max_steps, max_events : int
+    time_limit : float, optional
+        Seconds after which the run is stopped, with an error that carries the result so far.
+    progress : bool, optional
+        Show a progress bar; None: on a terminal.
     facets : int, optional
         For a mechanical system with friction in a plane: the disk of forces is replaced by a regular polygon of the same
         area with this even number of sides.
@@ -148,24 +155,24 @@ def solve_filippov(
         max_events=max_events, dense=dense_output or times is not None,
     )  # fmt: skip
     run = FilippovRun(compiled, names, (t0, t1), x, options)
-    try:
-        if t1 > t0:
-            run.go()
-    except IntegrationError as error:
-        error.partial = result_of(system, run, x, None, False, status=-1, message=str(error))
-        raise
-    except BaseException as error:  # user code, Ctrl-C: same object, with what was computed so far
-        run.flush()
-        partial = result_of(
-            system, run, x, None, False, status=-2, message=f"stopped by {type(error).__name__}"
-        )
-        try:
-            error.partial = partial
-            error.add_note(f"solve_filippov: raised after t = {run.t:.9g}")
-        except AttributeError:
-            pass
-        raise
-    return result_of(system, run, x, times, dense_output)
+    driver = Driver(
+        run,
+        lambda status, message: result_of(
+            system,
+            run,
+            x,
+            times if status == 0 else None,
+            dense_output,
+            status,
+            "" if status == 0 else message,
+        ),
+        (t0, t1),
+        "solve_filippov",
+        max_steps=max_steps,
+        time_limit=arguments.positive(time_limit, "time_limit"),
+        progress=progress,
+    )
+    return driver.drive()
 
 
 def _as_filippov(system, t0, x, facets):

@@ -21,8 +21,9 @@ from scipy.optimize import OptimizeResult
 from scipy.sparse import issparse
 
 from nonsmooth._core.jit import is_dispatcher
+from nonsmooth.control.driver import Driver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError, ShapeError
-from nonsmooth.events.binding import Bound, checked_value
+from nonsmooth.events.binding import Bound
 from nonsmooth.events.driver import SwitchedRun
 from nonsmooth.events.options import SwitchOptions
 from nonsmooth.events.scipy_events import ScipyEvents
@@ -202,23 +203,19 @@ def _switched(fun, t_span, y0, method, t_eval, dense_output, events, args, switc
         first_step=first_step,
         jac=None if callable(jac) else jac,
     )
-    seen = ScipyEvents(events, args, t_0, y0) if events is not None else None
-    slices: list[tuple[np.ndarray, np.ndarray]] = []
+    run.seen = ScipyEvents(events, args, t_0, y0) if events is not None else None
+    driver = Driver(
+        run,
+        lambda status, message: _assemble(run, t_0, y0, t_eval, dense_output),
+        (t_0, t_1),
+        "solve_ivp",
+        max_steps=run.options.max_steps,
+        time_limit=run.options.time_limit,
+        progress=run.options.progress,
+        first_slice=256 if bound.compiled else 32,
+    )
     with bound.python:
-        try:
-            checked_value(bound.f(t_0, y0.copy()), y0.size, "fun")
-            run.start()
-            if seen is not None and seen.terminal:
-                run.steps_per_slice = run.one_step = 1
-            for rows, Q in run.advance():
-                if seen is not None:
-                    rows, Q = seen.look(rows, Q, slices, run)
-                slices.append((rows, Q))
-        except BaseException as exc:
-            slices.extend(run.unseen())
-            exc.partial = _assemble(run, slices, t_0, y0, t_eval, dense_output, seen)  # type: ignore[attr-defined]
-            raise
-    return _assemble(run, slices, t_0, y0, t_eval, dense_output, seen)
+        return driver.drive()
 
 
 def _refuse_nan(t_eval):
@@ -242,9 +239,9 @@ def _checked_t_eval(t_eval, t_0, t_1):
     return t_eval
 
 
-def _assemble(run, slices, t_0, y0, t_eval, dense_output, seen) -> IvpResult:
+def _assemble(run, t_0, y0, t_eval, dense_output) -> IvpResult:
     """The result from the slices of a run."""
-    n, m = run.bound.n, run.bound.m
+    n, m, slices, seen = run.bound.n, run.bound.m, run.slices, run.seen
     rows = np.empty((1 + sum(len(rows) for rows, _ in slices), 2 + n + m))
     rows[0, 0], rows[0, 1], rows[0, 2 : 2 + n] = t_0, 1.0, y0
     at = 1

@@ -141,9 +141,8 @@ def run_functions(rows, method="RK45", max_step=np.inf, detection="dense"):
         max_step=max_step,
     )
     with bound.python:
-        run.start()
-        for _ in run.advance():
-            pass
+        while not run.done:
+            run.advance(400)
     assert run.status == 0, run.message
     return run.events, run.counters()
 

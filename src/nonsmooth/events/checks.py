@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from nonsmooth._core.events import records as core
 from nonsmooth._core.integrators.rk import K_0
+from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import EventError, RateWarning, ShapeError
 
 
@@ -58,11 +57,10 @@ def check_rates_at_events(run, rows, events):
             given = _given_rates(run, k, t, y, run.bound.f_in(t, y.copy(), modes))[i - first]
             if _differ(given, row[5]) and (first, "rate") not in run.warned:
                 run.warned.add((first, "rate"))
-                warnings.warn(
+                warn_user(
                     f"`rate` of switch {run.bound.names[i]!r} is {given:.6g} at its event at t = {t:.9g}; g changes at "
                     f"{row[5]:.6g} along the solution, which is what was used: correct it or leave it out.",
                     RateWarning,
-                    stacklevel=6,
                 )
 
 

@@ -6,8 +6,6 @@ rare: a terminal event, an accumulation, chattering, a misbehaving function.
 
 from __future__ import annotations
 
-import time
-import warnings
 from functools import cache
 from typing import Any
 
@@ -36,6 +34,7 @@ from nonsmooth._core.integrators.single_step import (
     try_function,
 )
 from nonsmooth._core.jit import address_of
+from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import (
     EventError,
     InconsistentStateError,
@@ -48,15 +47,14 @@ from nonsmooth.integrators.driver import get_method, make_control, make_work, no
 from nonsmooth.results.events import Event
 
 from .at_end import settle_at_end
-from .binding import Bound
+from .binding import Bound, checked_value
 from .checks import check_not_zero, check_rates, check_rates_at_events
 from .log import EventLog
 from .options import SwitchOptions
+from .scipy_events import ScipyEvents
 from .sustained import Held
 
 EPS = np.finfo(float).eps
-#: Longest time in the compiled loop before Python looks at signals, in seconds.
-SLICE = 0.03
 
 
 @cache
@@ -112,13 +110,15 @@ class SwitchedRun:
             np.zeros(2, dtype=np.int64),
         )
         self.pending: tuple[np.ndarray, np.ndarray] | None = None
+        self.slices: list[tuple[np.ndarray, np.ndarray]] = []
+        self.seen: ScipyEvents | None = None
+        self.started = False
         self.held = Held(bound, self._scale())
         self.events = EventLog(bound.names, n)
         self.status: int | None = None
         self.message = ""
         self.error: IntegrationError | None = None
         self.warned: set = set()
-        self.steps_per_slice = 400 if bound.compiled else 32
         self.first_step = float(first_step or 0.0)
 
     # -- preparation
@@ -180,6 +180,8 @@ class SwitchedRun:
 
     def start(self):
         """Modes, slopes and checks at the start."""
+        self.started = True
+        checked_value(self.bound.f(self.t, self.y.copy()), self.bound.n, "fun")
         if self.bound.m == 0:
             self._event_start(self.first_step)
             return
@@ -232,43 +234,48 @@ class SwitchedRun:
     # -- the loop
     # ---------------------------------------------------------------------------------------------
 
-    def advance(self):
-        """Yield (rows, Q) of each slice: rows hold t, flag, y, modes."""
-        while self.status is None:
-            began = time.perf_counter()
-            self.t, code = loop.event_run(*self._arguments(), self.out, self.steps_per_slice)
-            spent = time.perf_counter() - began
-            rows, Q = self._take()
-            if code == core.FULL:
-                if spent < 0.3 * SLICE:
-                    self.steps_per_slice = min(2 * self.steps_per_slice, 1 << 20)
-                elif spent > SLICE:
-                    self.steps_per_slice = max(8, self.steps_per_slice // 2)
-                if self.work.ints[NSTEPS] > self.options.max_steps:
-                    self._fail(
-                        StepLimitError(
-                            f"more than max_steps = {self.options.max_steps} steps at t = {self.t:.9g}; raise `max_steps` or "
-                            "continue from the last state."
-                        )
-                    )
-            self.pending = rows, Q
-            self._raise_kept()
-            if self.latest is not None:
-                self._refuse_endless()
-            if self.bound.plan.rates and self.latest is not None:
-                check_rates_at_events(self, rows, self.latest)
-            if code != core.FULL:
-                self._decide(code)
-            yield self.pending
-            self.pending = None
+    @property
+    def done(self) -> bool:
+        """Whether the run has come to its end."""
+        return self.status is not None
 
-    def unseen(self):
-        """Slices that have not been handed out: what there is to save when a run is broken off."""
-        if self.pending is not None:
-            yield self.pending
-            self.pending = None
-        if self.out.used[0]:
-            yield self._take()
+    @property
+    def steps(self) -> int:
+        """Accepted steps."""
+        return int(self.work.ints[NSTEPS])
+
+    def advance(self, budget: int) -> None:
+        """A slice of the compiled loop, and the decision it came back for."""
+        if not self.started:
+            self.start()
+        if self.seen is not None and self.seen.terminal:
+            budget = 1  # nothing is integrated beyond a terminal event
+        self.t, code = loop.event_run(*self._arguments(), self.out, budget)
+        self.pending = self._take()
+        self._raise_kept()
+        if self.latest is not None:
+            self._refuse_endless()
+            if self.bound.plan.rates:
+                check_rates_at_events(self, self.pending[0], self.latest)
+        if code != core.FULL:
+            self._decide(code)
+
+    def collect(self) -> None:
+        """Put the rows and dense output of the last slice away (looked through for SciPy-style events)."""
+        output = [] if self.pending is None else [self.pending]
+        self.pending = None
+        if self.out.used[0]:  # a slice that was broken off
+            output.append(self._take())
+        for rows, Q in output:
+            try:
+                if self.seen is not None:
+                    rows, Q = self.seen.look(rows, Q, self)
+            finally:  # also where an event function raises
+                self.slices.append((rows, Q))
+
+    def refuse(self, error: StepLimitError) -> None:
+        """A limit on steps or time: the run ends with ``status = -1``, as in SciPy."""
+        self._fail(error)
 
     def _take(self):
         used, count = self.out.used.tolist()
@@ -404,10 +411,9 @@ class SwitchedRun:
                 raise EventError(f"events of switch {name!r} accumulate at t = {t_star:.9g}.")
             if i not in self.warned:
                 self.warned.add(i)
-                warnings.warn(
+                warn_user(
                     f"events of switch {name!r} accumulate at t = {t_star:.9g}; continued in sustained contact.",
                     ZenoWarning,
-                    stacklevel=6,
                 )
             if self.options.on_zeno == "stop":
                 self.status, self.message = 1, f"events of switch {name!r} accumulate at t = {t_star:.9g}."

@@ -30,6 +30,10 @@ class SwitchOptions:
     on_chatter : {"raise", "filippov"}
         Both fields point at the surface of a bilateral switch.
     max_events, max_steps : int
+    time_limit : float, optional
+        Seconds after which the run ends with ``status = -1`` and what it has computed.
+    progress : bool, optional
+        Show a progress bar; None: on a terminal.
     max_chain : int
         Most rounds of events at one instant.
     restart_step : float, optional
@@ -45,6 +49,8 @@ class SwitchOptions:
     on_chatter: str = "raise"
     max_events: int = 10**6
     max_steps: int = 10**8
+    time_limit: float | None = None
+    progress: bool | None = False
     max_chain: int = 100
     restart_step: float | None = None
     controller: str = "scipy"
@@ -64,7 +70,7 @@ class SwitchOptions:
         for name in ("max_events", "max_steps", "max_chain"):
             if not getattr(self, name) >= 1:
                 raise RangeError(f"`{name}` is {getattr(self, name)!r}; at least 1 is wanted.")
-        for name in ("zeno_tol", "restart_step"):
+        for name in ("zeno_tol", "restart_step", "time_limit"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise RangeError(f"`{name}` is {value!r}; it must be positive.")

@@ -41,7 +41,7 @@ class ScipyEvents:
         """Event function k."""
         return self.functions[k](t, y, *self.args)
 
-    def look(self, rows, Q, slices, run):
+    def look(self, rows, Q, run):
         """Look at new rows; if a terminal event is among them they are cut there and the run is stopped."""
         n = self.y.size
         for r in range(len(rows)):

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from nonsmooth._core.calls.interrupts import interruptible
 from nonsmooth._core.jit import (
     JIT_ENABLED,
     MATRIX,
@@ -231,6 +232,7 @@ class UserFunction:
     def _python_body(self, offset):
         stop = offset + self.shape[0]
 
+        @interruptible
         def fill(t, q, u, p, out):
             out[offset:stop] = self.call(t, q, u, p)
 

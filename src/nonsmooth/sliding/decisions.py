@@ -64,9 +64,7 @@ class Decisions(Report):
         h = self.evaluate_indicators()
         if not np.all(np.isfinite(h)):
             k = int(np.flatnonzero(~np.isfinite(h))[0])
-            raise self.failed(
-                EventError(f"solve_filippov: indicator {self.region(k)} is {h[k]} at t = {self.t:.6g}")
-            )
+            raise EventError(f"solve_filippov: indicator {self.region(k)} is {h[k]} at t = {self.t:.6g}")
         starts = self.c.starts
         for j in range(len(starts) - 1):
             members = slice(starts[j], starts[j + 1])
@@ -85,10 +83,8 @@ class Decisions(Report):
         given = self.evaluate(model) > 0.0
         wrong = np.flatnonzero(given & ~np.isfinite(self.G).all(axis=1))
         if wrong.size:
-            raise self.failed(
-                EventError(
-                    f"solve_filippov: the gradient of indicator {self.region(int(wrong[0]))} is not finite at t = {self.t:.9g}"
-                )
+            raise EventError(
+                f"solve_filippov: the gradient of indicator {self.region(int(wrong[0]))} is not finite at t = {self.t:.9g}"
             )
         count = active_sets(self.state, self.sets, self.flags)
         if count == -1:
@@ -224,10 +220,8 @@ class Decisions(Report):
         else:
             self.retry_time, self.retries = self.t, 0
         if self.retries > 20:
-            raise self.failed(
-                EventError(
-                    f"solve_filippov: the active set at t = {self.t:.9g} changes back and forth without end"
-                )
+            raise EventError(
+                f"solve_filippov: the active set at t = {self.t:.9g} changes back and forth without end"
             )
 
     def immediate(self, k):
@@ -267,12 +261,10 @@ class Decisions(Report):
         self.small_steps = self.small_steps + 1 if self.t - self.last_small_step <= 20.0 * dt else 1
         self.last_small_step = self.t
         if self.small_steps > 200:
-            raise self.failed(
-                EventError(
-                    f"solve_filippov: no active set holds for longer than {dt:.2g} before t = {self.t:.9g}: the solution "
-                    "chatters along a surface on which the sliding equations (11) do not determine it (an indicator "
-                    "whose derivative does not depend on the discontinuous term)"
-                )
+            raise EventError(
+                f"solve_filippov: no active set holds for longer than {dt:.2g} before t = {self.t:.9g}: the solution "
+                "chatters along a surface on which the sliding equations (11) do not determine it (an indicator "
+                "whose derivative does not depend on the discontinuous term)"
             )
         members = self.active if np.any(self.active) else self.watch
         self.evaluate(model)
@@ -282,10 +274,8 @@ class Decisions(Report):
         self.trial_from_indicators()
         found = self.solve_sets()
         if not found:
-            raise self.failed(
-                IntegrationError(
-                    f"solve_filippov: no active set continues the solution from t = {self.t:.9g}"
-                )
+            raise IntegrationError(
+                f"solve_filippov: no active set continues the solution from t = {self.t:.9g}"
             )
         self.commit(found[0][0])
         return None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import DegenerateWarning
 
 _MOST_WARNINGS = 20
@@ -44,7 +44,7 @@ class Report:
             if count + 1 == _MOST_WARNINGS:
                 text += " (no further warnings of this kind in this run)"
             self.note(text)
-            warnings.warn(text, category, stacklevel=2)
+            warn_user(text, category)
 
     def warn_degenerate(self, condition, text):
         """Warn that condition B' or C' is violated here."""
@@ -53,12 +53,6 @@ class Report:
             f"solve_filippov: condition {condition} of Stewart 1996 is violated at t = {self.t:.9g}: {text}",
             f"degenerate {condition}",
         )
-
-    def failed(self, error):
-        """`error`, after the output so far has been put away."""
-        self.flush()
-        error.unfinished = True
-        return error
 
 
 def named_all(rows, starts, known):

@@ -92,7 +92,7 @@ class Trajectory:
 
 
 class FilippovRun(Decisions):
-    """One run; `go` drives it to the end or raises.
+    """One run, as `nonsmooth.control.driver` takes it.
 
     Parameters
     ----------
@@ -129,6 +129,7 @@ class FilippovRun(Decisions):
         self.retries, self.retry_time = 0, np.nan
         self.warned: set = set()
         self.said: dict = {}
+        self.done = self.t1 <= self.t0
         self.located = 0  # switching points that were put away
         self.small_steps, self.last_small_step = 0, -np.inf
         self.opt[core.T], self.opt[core.T_BOUND] = self.t0, self.t1
@@ -139,12 +140,16 @@ class FilippovRun(Decisions):
         self.opt[core.T_ZENO] = np.inf
         self.set_location(options.location, options.rtol)
         size = min(_SLICE, options.max_steps + 2)
+        self.work.reals[H_NEXT] = options.first_step
         rows = 3 + self.data.n_dense + 1
         self.slice = core.Out(
             np.empty((size, 1 + n + R)),
             np.empty((size if options.dense else 0, rows, n)),
             np.empty((size, 2 + 2 * R)),
         )
+        self.arguments = (
+            self.data, self.work, self.control, self.state, self.slice, self.sets, self.flags, self.ring,
+        )  # fmt: skip
 
     def set_location(self, location, rtol):
         """Where switching points are located, and how closely."""
@@ -183,7 +188,7 @@ class FilippovRun(Decisions):
         c = self.head.tolist()
         return {"f": int(c[core.N_F]), "h": int(c[core.N_H]), "grad_h": int(c[core.N_G])}
 
-    def flush(self):
+    def collect(self):
         """Put the output of the slice away."""
         c, e = int(self.info[core.COUNT_OUT]), int(self.info[core.COUNT_EVENTS])
         o = self.out
@@ -202,43 +207,33 @@ class FilippovRun(Decisions):
         with Caught():
             commit(self.data, self.work, self.control, self.state, self.slice, members)
 
-    def go(self):
-        """Run to the end of the span."""
-        self.work.reals[H_NEXT] = self.o.first_step
-        arguments = (
-            self.data,
-            self.work,
-            self.control,
-            self.state,
-            self.slice,
-            self.sets,
-            self.flags,
-            self.ring,
-        )
-        while True:
-            with Caught():
-                reason = entry(drive)(*arguments)
-            if reason == core.START:
-                self.start()
-                self.info[core.COUNT_EVENTS] = 0  # the first active set is no event
-                self.info[core.STARTED] = 1
-                continue
-            if reason == core.DONE and self.t == self.t1:
-                self.flush()
-                self.check_sliding()
-                return self.out
+    @property
+    def steps(self):
+        """Accepted steps."""
+        return int(self.work.ints[NSTEPS])
+
+    def advance(self, budget):
+        """A slice of the compiled run, and the decision it came back for."""
+        self.info[core.LIMIT] = min(budget, len(self.slice.steps) - 1)
+        with Caught():
+            reason = entry(drive)(*self.arguments)
+        if reason == core.START:
+            self.start()
+            self.info[core.COUNT_EVENTS] = 0  # the first active set is no event
+            self.info[core.STARTED] = 1
+        elif reason == core.DONE and self.t == self.t1:
+            self.done = True
+            self.check_sliding()
+        else:
             self.handle(reason)
-            self.flush()
-            if self.work.ints[NSTEPS] > self.o.max_steps:
-                raise self.failed(
-                    StepLimitError(f"solve_filippov: more than {self.o.max_steps} steps at t = {self.t:.9g}")
-                )
-            if self.located > self.o.max_events:
-                raise self.failed(
-                    StepLimitError(
-                        f"solve_filippov: more than {self.o.max_events} switching points at t = {self.t:.9g}"
-                    )
-                )
+        if self.located + self.info[core.COUNT_EVENTS] > self.o.max_events:
+            raise StepLimitError(
+                f"solve_filippov: more than max_events = {self.o.max_events} switching points at t = {self.t:.9g}"
+            )
+
+    def refuse(self, error):
+        """A limit on steps or time is reached."""
+        raise error
 
     def handle(self, reason):
         """Do what the compiled run came back for."""
@@ -258,27 +253,21 @@ class FilippovRun(Decisions):
         elif reason == core.ACCUMULATION:
             self.accumulation()
         elif reason == core.BAD_INDICATOR:
-            raise self.failed(
-                EventError(f"solve_filippov: indicator {self.region(k)} is not finite after t = {self.t:.9g}")
+            raise EventError(
+                f"solve_filippov: indicator {self.region(k)} is not finite after t = {self.t:.9g}"
             )
         elif reason == core.LOST_ROOT:
-            raise self.failed(
-                EventError(
-                    f"solve_filippov: the switching point of region {self.region(k)} after t = {self.t:.9g} could not be located"
-                )
+            raise EventError(
+                f"solve_filippov: the switching point of region {self.region(k)} after t = {self.t:.9g} could not be located"
             )
         elif self.info[core.REASON] == NON_FINITE:
-            raise self.failed(
-                NonFiniteStateError(
-                    f"solve_filippov: the vector field is not finite after t = {self.t:.9g}, x = {self.y}"
-                )
+            raise NonFiniteStateError(
+                f"solve_filippov: the vector field is not finite after t = {self.t:.9g}, x = {self.y}"
             )
         else:
-            raise self.failed(
-                StepLimitError(
-                    f"solve_filippov: the step size fell below the spacing of numbers at t = {self.t:.9g} "
-                    "(stiff field, or a discontinuity that is not declared as a group)"
-                )
+            raise StepLimitError(
+                f"solve_filippov: the step size fell below the spacing of numbers at t = {self.t:.9g} "
+                "(stiff field, or a discontinuity that is not declared as a group)"
             )
 
     def check_sliding(self):

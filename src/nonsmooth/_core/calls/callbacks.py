@@ -16,6 +16,7 @@ from functools import cache
 
 import numpy as np
 
+from nonsmooth._core.calls.interrupts import interruptible
 from nonsmooth._core.integrators.implicit_rk import JAC
 from nonsmooth._core.integrators.rk import RHS
 from nonsmooth._core.jit import JIT_ENABLED, f8_1, first_class, float64, int64, void
@@ -72,6 +73,7 @@ class PythonFunctions:
             self.error, self.where = exc, (name, t)
 
 
+@interruptible
 def _call_f(handle, t, y, out):
     run = _table[handle]
     try:
@@ -85,6 +87,7 @@ def _call_f(handle, t, y, out):
         run.view(out, run.n)[:] = np.nan
 
 
+@interruptible
 def _call_g(handle, t, y, out):
     run = _table[handle]
     try:
@@ -98,6 +101,7 @@ def _call_g(handle, t, y, out):
         run.view(out, run.m)[:] = np.nan
 
 
+@interruptible
 def _call_jac(handle, t, y, out):
     run = _table[handle]
     try:
@@ -108,6 +112,7 @@ def _call_jac(handle, t, y, out):
         run.view(out, run.n * run.n)[:] = np.nan
 
 
+@interruptible
 def _call_reset(handle, i, t, y, out):
     run = _table[handle]
     try:

@@ -38,9 +38,9 @@ N_OPT = 16
 # Entries of `info`.
 (
     COUNT_OUT, COUNT_EVENTS, COMPONENT, REASON, N_SETS, N_RING, STARTED, ROWS, MOVED, LOCATION, N_ON_DENSE, N_ON_STEP,
-    GRAZED,
-) = range(13)  # fmt: skip
-N_INFO = 13
+    GRAZED, LIMIT,
+) = range(14)  # fmt: skip
+N_INFO = 14
 # info[LOCATION]: where switching points are located.
 AUTOMATIC, ON_DENSE, ON_STEP = range(3)
 

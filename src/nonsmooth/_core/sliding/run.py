@@ -85,6 +85,7 @@ from nonsmooth._core.sliding.layout import (
     H_PIECE,
     H_SCALE,
     HEAD,
+    LIMIT,
     MASK,
     MIDDLE,
     MIN_Z,
@@ -166,7 +167,7 @@ def advance(method, work, control, run, out):
     )
     f, jac = as_rhs(run.calls[C_FIELD]), as_jac(run.calls[C_JAC])
     while opt[T] != opt[T_BOUND]:
-        if info[COUNT_OUT] >= out.steps.shape[0] - 1:
+        if info[COUNT_OUT] >= info[LIMIT]:
             return FULL
         t = opt[T]
         p[o + MIN_Z] = 1.0

@@ -1,0 +1,45 @@
+"""A progress bar over the span of a run, shown only where a run takes long enough to be watched."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+#: Seconds after which a bar appears.
+DELAY = 0.5
+
+
+class Progress:
+    """A bar from `t_0` to `t_1`; `show` None means: on a terminal only."""
+
+    def __init__(self, t_0: float, t_1: float, show: bool | None, label: str):
+        self.t_0, self.length, self.label = t_0, abs(t_1 - t_0), label
+        self.show, self.began = show, time.monotonic()
+        self._bar: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *exc) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def update(self, t: float) -> None:
+        """The run has reached `t`."""
+        if self._bar is None and not self._wanted():
+            return
+        if self._bar is None:
+            from tqdm import tqdm
+
+            self._bar = tqdm(
+                total=self.length, unit="s", unit_scale=True, leave=False, desc=self.label, mininterval=0.2
+            )
+        self._bar.update(abs(t - self.t_0) - self._bar.n)
+
+    def _wanted(self) -> bool:
+        if self.show is False or time.monotonic() - self.began < DELAY or self.length == float("inf"):
+            return False
+        if self.show is None:
+            self.show = sys.stderr.isatty()
+        return self.show

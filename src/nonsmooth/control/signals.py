@@ -1,0 +1,62 @@
+"""Ctrl-C and its relatives at places where they do no harm.
+
+While a run is open a signal that has a Python handler (SIGINT by default, SIGTERM if the program has set one) is noted
+and handed to that handler between two slices, where all arrays are consistent and the result so far can be kept.
+Two exceptions: inside a Python function of the user the handler acts at once (the function may be the one that hangs),
+and a second signal always does.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from nonsmooth._core.calls.interrupts import in_user_code
+
+#: Signals that are held back until a slice has ended.
+HELD = (signal.SIGINT, signal.SIGTERM)
+
+
+class HeldSignals:
+    """Context of a run: signals are held back; `deliver` hands them over.
+
+    Only the main thread of the interpreter receives signals; elsewhere this does nothing. Contexts nest: a run
+    inside a user function of another one hands over to that one's handler, which acts at once there.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[int, Callable[[int, FrameType | None], Any]] = {}
+        self._noted: list[int] = []
+
+    def __enter__(self) -> HeldSignals:
+        if threading.current_thread() is threading.main_thread():
+            for number in HELD:
+                handler = signal.getsignal(number)
+                if callable(handler):
+                    self._before[number] = handler
+                    signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, kind, error, trace) -> None:
+        for number, handler in self._before.items():
+            if signal.getsignal(number) == self._note:  # unless user code has set another one meanwhile
+                signal.signal(number, handler)
+        if error is None:
+            self.deliver()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self._noted or in_user_code(frame):
+            self._noted.clear()
+            self._before[number](number, frame)
+        else:
+            self._noted.append(number)
+
+    def deliver(self) -> None:
+        """Hand a signal that has come to the handler it was meant for (which raises `KeyboardInterrupt`, as a rule)."""
+        while self._noted:
+            number = self._noted.pop()
+            self._before[number](number, sys._getframe())
