@@ -13,6 +13,8 @@ successive values of s agree best. Which source was used is kept by name for the
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nonsmooth._core.jit import JIT_ENABLED, MATRIX, VECTOR, static_array, user_kernel
@@ -36,6 +38,7 @@ class Differentiator:
         self.t0, self.q0, self.u0, self.p = float(t0), np.array(q0, float), np.array(u0, float), p
         self.keep: list[np.ndarray] = []  # scratch arrays that compiled code points into
         self.sources: dict[str, str] = {}
+        self._made: dict[Any, Any] = {}  # compiled once, used by several derivatives
         self.scales = {"q": np.zeros(self.q0.size), "u": np.zeros(self.u0.size), "t": np.zeros(1)}
         self.keep.extend(self.scales.values())
         self.rescale(t0, q0, u0)
@@ -46,12 +49,37 @@ class Differentiator:
         self.scales["u"][:] = _scales(np.asarray(u0, float))
         self.scales["t"][:] = max(abs(float(t0)), 1.0)
 
+    def kept(self, name, make):
+        """What `make` makes, made once."""
+        if name not in self._made:
+            self._made[name] = make()
+        return self._made[name]
+
+    def complex_evaluator(self, f: UserFunction):
+        """`f` for complex arguments, or None if it does not compile for them."""
+
+        def make():
+            try:
+                return f.complex_evaluator(self.t0, self.q0, self.u0)
+            except AssertionError:  # Numba on nested lists of real and complex entries
+                return None
+
+        return self.kept(f, make)
+
+    def points(self):
+        """The start and two points nearby, (t, q, u), at which derivatives are compared."""
+        rng = np.random.default_rng(20081)
+        for trial in range(3):
+            q = self.q0 + (0.05 * self.scales["q"] * rng.uniform(-1, 1, self.q0.size) if trial else 0.0)
+            u = self.u0 + (0.05 * self.scales["u"] * rng.uniform(-1, 1, self.u0.size) if trial else 0.0)
+            yield self.t0 + 0.013 * trial, q, u
+
     def jacobian(self, f: UserFunction, variable: str, rows: slice, label: str):
         """Writer of d f/d`variable` ("q" or "u"), shape (m, n), into `rows` of a matrix."""
         n = self.q0.size if variable == "q" else self.u0.size
         m = f.shape[0]
         trials = self._trials(f, variable)
-        evaluator = f.complex_evaluator(self.t0, self.q0, self.u0)
+        evaluator = self.complex_evaluator(f)
         if evaluator is not None:
             complex_writer = self._complex(evaluator, variable, rows.start, m, n)
             if self._agree(complex_writer, trials, rows, (rows.stop, n)):
@@ -64,7 +92,7 @@ class Differentiator:
         """Writer of df/dt, shape (m,), into `rows` of a vector."""
         m = f.shape[0]
         trials = self._trials(f, "t")
-        evaluator = f.complex_evaluator(self.t0, self.q0, self.u0)
+        evaluator = self.complex_evaluator(f)
         if evaluator is not None:
             complex_writer = self._time_complex(evaluator, rows.start, m)
             if self._agree(complex_writer, trials, rows, (rows.stop,)):
@@ -77,12 +105,8 @@ class Differentiator:
 
     def _trials(self, f: UserFunction, variable):
         """Differences with all `FACTORS` at three points, by the user's Python function: [(t, q, u, values, noise)]."""
-        rng = np.random.default_rng(20081)
         found = []
-        for trial in range(3):
-            q = self.q0 + (0.05 * self.scales["q"] * rng.uniform(-1, 1, self.q0.size) if trial else 0.0)
-            u = self.u0 + (0.05 * self.scales["u"] * rng.uniform(-1, 1, self.u0.size) if trial else 0.0)
-            t = self.t0 + 0.013 * trial
+        for t, q, u in self.points():
             try:
                 with np.errstate(all="ignore"):
                     size = np.max(np.abs(f.call(t, q, u, self.p)), initial=0.0)

@@ -57,6 +57,11 @@ def _owner(kind: str, name) -> str:
     return f"{kind} {name!r}" if name else kind
 
 
+def _check_function(value, attribute: str, owner: str, optional: bool = True) -> None:
+    if not callable(value) and not (optional and value is None):
+        raise InputError(f"`{attribute}` of {owner} is {value!r}: a function is wanted.")
+
+
 @dataclass
 class Contact:
     """Unilateral contact(s), with restitution and Coulomb friction.
@@ -79,6 +84,8 @@ class Contact:
         dg/dq; found automatically if left out.
     jacobian_rate : callable ``(t, q, u[, p]) -> (m,)``
         d/dt(W_N^T) u + d zeta/dt, needed by acceleration-level schemes; found automatically if left out.
+    tangent_rate : callable ``(t, q, u[, p]) -> (k m,)``
+        The same for the tangents, d/dt(W_T^T) u plus the rate of `surface_velocity`.
     size : int
         Number of contacts m, only needed if it cannot be seen from `gap`.
     name : str or sequence of str
@@ -94,6 +101,7 @@ class Contact:
     jacobian_rate: Callable | None = None
     size: int | None = None
     name: str | Sequence[str] | None = None
+    tangent_rate: Callable | None = None
 
     def __post_init__(self):
         owner = _owner("contact", self.name)
@@ -104,10 +112,8 @@ class Contact:
         self.tangential_restitution = check_coefficient(
             self.tangential_restitution, "tangential_restitution", owner, 1.0
         )
-        for attribute in ("gap", "tangent", "surface_velocity", "jacobian", "jacobian_rate"):
-            value = getattr(self, attribute)
-            if value is not None and not callable(value):
-                raise InputError(f"`{attribute}` of {owner} is {value!r}: a function is wanted.")
+        for attribute in ("gap", "tangent", "surface_velocity", "jacobian", "jacobian_rate", "tangent_rate"):
+            _check_function(getattr(self, attribute), attribute, owner)
         if self.gap is None:
             raise InputError(f"`gap` of {owner} is missing.")
         if np.any(self.friction > 0) and self.tangent is None:
@@ -128,17 +134,20 @@ class FrictionElement:
         Largest friction force.
     surface_velocity : callable ``(t, q[, p]) -> float or (k,)``
     name : str
+    direction_rate : callable ``(t, q, u[, p]) -> (k,)``
+        d/dt(W^T) u plus the rate of `surface_velocity`; found automatically if left out.
     """
 
     direction: Callable
     limit: Any
     surface_velocity: Callable | None = None
     name: str | None = None
+    direction_rate: Callable | None = None
 
     def __post_init__(self):
         owner = _owner("friction element", self.name)
-        if not callable(self.direction):
-            raise InputError(f"`direction` of {owner} is {self.direction!r}: a function is wanted.")
+        _check_function(self.direction, "direction", owner, optional=False)
+        _check_function(self.direction_rate, "direction_rate", owner)
         if not callable(self.limit):
             self.limit = float(check_coefficient(self.limit, "limit", owner, None)[0])
 
@@ -191,17 +200,20 @@ class SetValuedElement:
     set : Interval, Ball or ConvexSet
     restitution : float in [0, 1]
     name : str
+    direction_rate : callable ``(t, q, u[, p]) -> (k,)``
+        d/dt(W^T) u; found automatically if left out.
     """
 
     direction: Callable
     set: Interval | Ball | ConvexSet
     restitution: float = 0.0
     name: str | None = None
+    direction_rate: Callable | None = None
 
     def __post_init__(self):
         owner = _owner("set-valued element", self.name)
-        if not callable(self.direction):
-            raise InputError(f"`direction` of {owner} is {self.direction!r}: a function is wanted.")
+        _check_function(self.direction, "direction", owner, optional=False)
+        _check_function(self.direction_rate, "direction_rate", owner)
         if not isinstance(self.set, Interval | Ball | ConvexSet):
             raise InputError(f"`set` of {owner} is {self.set!r}: give an Interval, a Ball or a ConvexSet.")
         self.restitution = float(check_coefficient(self.restitution, "restitution", owner, 1.0)[0])
@@ -209,29 +221,35 @@ class SetValuedElement:
 
 @dataclass
 class Joint:
-    """Holonomic constraint(s) ``constraint(t, q[, p]) = 0``, shape (m,); `jacobian` (m, n_q) is found if left out."""
+    """Holonomic constraint(s) ``constraint(t, q[, p]) = 0``, shape (m,).
+
+    `jacobian` (m, n_q) and ``jacobian_rate(t, q, u[, p])``, shape (m,), d/dt(W^T) u + d zeta/dt, are found if left out.
+    """
 
     constraint: Callable
     jacobian: Callable | None = None
     name: str | None = None
+    jacobian_rate: Callable | None = None
 
     def __post_init__(self):
-        if not callable(self.constraint):
-            raise InputError(
-                f"`constraint` of {_owner('joint', self.name)} is {self.constraint!r}: a function is wanted."
-            )
+        owner = _owner("joint", self.name)
+        _check_function(self.constraint, "constraint", owner, optional=False)
+        _check_function(self.jacobian, "jacobian", owner)
+        _check_function(self.jacobian_rate, "jacobian_rate", owner)
 
 
 @dataclass
 class NonholonomicConstraint:
-    """Constraint(s) ``constraint(t, q, u[, p]) = 0``, shape (m,), linear in the velocities."""
+    """Constraint(s) ``constraint(t, q, u[, p]) = 0``, shape (m,), linear in the velocities.
+
+    ``rate(t, q, u[, p])``, shape (m,), is the rate of the constraint at fixed u; found if left out.
+    """
 
     constraint: Callable
     name: str | None = None
+    rate: Callable | None = None
 
     def __post_init__(self):
-        if not callable(self.constraint):
-            raise InputError(
-                f"`constraint` of {_owner('nonholonomic constraint', self.name)} is {self.constraint!r}: "
-                "a function is wanted."
-            )
+        owner = _owner("nonholonomic constraint", self.name)
+        _check_function(self.constraint, "constraint", owner, optional=False)
+        _check_function(self.rate, "rate", owner)

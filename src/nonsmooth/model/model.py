@@ -97,8 +97,8 @@ class Model:
         """Count contacts and rows, and put all laws in one table."""
         table = LawTableBuilder()
         t, q, u = self._t0, self._q0, self._u0
-        self.gaps_of, self.jacobians_of, self.normal_rows = [], [], []
-        self.tangents_of, self.surface_of, self.tangent_rows = [], [], []
+        self.gaps_of, self.jacobians_of, self.normal_rows, self.normal_rates_of = [], [], [], []
+        self.tangents_of, self.surface_of, self.tangent_rows, self.tangent_rates_of = [], [], [], []
         self.bounds_of: list[tuple] = []  # (row, dim, "limit" function or (lower, upper))
         self.sets: dict[int, ConvexSet] = {}
         groups = []
@@ -121,6 +121,7 @@ class Model:
                 else self._function(contact.jacobian, f"jacobian of {label}", (m, self.n_q))
             )
             self.normal_rows.append(rows)
+            self.normal_rates_of.append(self._rate(contact.jacobian_rate, f"jacobian_rate of {label}", m))
             groups.append((contact, label, names, mu, e_T, first, m))
         n_N = table.row
         for contact, label, names, mu, e_T, first, m in groups:
@@ -136,7 +137,8 @@ class Model:
             for i in range(m):
                 kind = codes.COULOMB_1D if k == 1 else codes.COULOMB_2D
                 table.add(kind, k, f"{names[i]} friction", link=first + i, mu=mu[i], e=e_T[i])
-            self._add_directions(contact.tangent, contact.surface_velocity, label, slice(row, row + columns))
+            rows = slice(row, row + columns)
+            self._add_directions(contact.tangent, contact.surface_velocity, contact.tangent_rate, label, rows)
         for index, element in enumerate(self.system.friction):
             name = element.name or f"friction {index}"
             k = _columns(element.direction, self.parameters, t, q, u, self.n_u, 1, f"direction of {name!r}")
@@ -145,7 +147,10 @@ class Model:
                     f"direction of friction element {name!r} has {k} columns: 1 or 2 are wanted."
                 )
             row = table.add(codes.INTERVAL if k == 1 else codes.DISK, k, name)
-            self._add_directions(element.direction, element.surface_velocity, name, slice(row, row + k))
+            rows = slice(row, row + k)
+            self._add_directions(
+                element.direction, element.surface_velocity, element.direction_rate, name, rows
+            )
             limit = element.limit
             if callable(limit):
                 limit = self._function(limit, f"limit of {name!r}", (1,), takes_u=True)
@@ -169,12 +174,13 @@ class Model:
                     raise ShapeError(f"element {name!r} has {k} directions: a ConvexSet takes at most 3.")
                 row = table.add(codes.USER_SET, k, name, e=element.restitution)
                 self.sets[law] = element.set
-            self._add_directions(element.direction, None, name, slice(row, row + k))
+            self._add_directions(element.direction, None, element.direction_rate, name, slice(row, row + k))
         self._collect_constraints(table, t, q, u, n_N)
 
     def _collect_constraints(self, table, t, q, u, n_N):
         self.joints_of, self.joint_jacobians_of, self.joint_rows, self.joint_names = [], [], [], []
-        self.nonholonomic_of, self.nonholonomic_rows = [], []
+        self.joint_rates_of: list[UserFunction | None] = []
+        self.nonholonomic_of, self.nonholonomic_rows, self.nonholonomic_rates_of = [], [], []
         first_row = table.row
         for index, joint in enumerate(self.system.joints):
             name = joint.name or f"joint {index}"
@@ -189,6 +195,7 @@ class Model:
                 else self._function(joint.jacobian, f"jacobian of joint {name!r}", (m, self.n_q))
             )
             self.joint_rows.append(rows)
+            self.joint_rates_of.append(self._rate(joint.jacobian_rate, f"jacobian_rate of joint {name!r}", m))
             self.joint_names.append(name)
         for index, constraint in enumerate(self.system.nonholonomic):
             name = constraint.name or f"nonholonomic {index}"
@@ -200,6 +207,7 @@ class Model:
                 self._function(constraint.constraint, f"constraint {name!r}", (m,), takes_u=True)
             )
             self.nonholonomic_rows.append(rows)
+            self.nonholonomic_rates_of.append(self._rate(constraint.rate, f"rate of {name!r}", m))
         self.laws: LawTable = table.build(n_N, table.row - first_row)
         seen: dict[str, int] = {}
         for law, name in enumerate(self.laws.name):
@@ -209,7 +217,11 @@ class Model:
                 )
             seen[name] = law
 
-    def _add_directions(self, direction, surface_velocity, label, rows):
+    def _rate(self, function, name, m):
+        """A quadratic term given by the user, or None."""
+        return None if function is None else self._function(function, name, (m,), takes_u=True)
+
+    def _add_directions(self, direction, surface_velocity, rate, label, rows):
         m = rows.stop - rows.start
         self.tangents_of.append(
             self._function(direction, f"tangent of {label}", (m, self.n_u), transposed=True)
@@ -220,6 +232,7 @@ class Model:
             else self._function(surface_velocity, f"surface_velocity of {label}", (m,))
         )
         self.tangent_rows.append(rows)
+        self.tangent_rates_of.append(self._rate(rate, f"rate of the tangent of {label}", m))
 
     def bound_to(self, system, t0: float, q0: np.ndarray, u0: np.ndarray) -> Model:
         """The same compiled functions with the parameter values of `system` and the scales of another start."""
@@ -246,6 +259,56 @@ class Model:
             made = Differentiator(self._t0, self._q0, self._u0, self.parameters.flat)
             self._compiled["differentiator"] = made
         return self._compiled["differentiator"]
+
+    @property
+    def kappa(self):
+        """Compiled writer ``(t, q, u, p, out)`` of the quadratic term of all rows (made at the first use)."""
+        if "kappa" not in self._compiled:
+            self._compiled["kappa"] = self._quadratic.writer()
+        return self._compiled["kappa"]
+
+    @property
+    def joints(self):
+        """Compiled writer ``(t, q, u, p, out)`` of the joints' constraints, in the order of their rows (made at the first use)."""
+        if "joints" not in self._compiled:
+            writers, first = [], self.joint_rows[0].start if self.joint_rows else 0
+            for f, rows in zip(self.joints_of, self.joint_rows):
+                places = slice(rows.start - first, rows.stop - first)
+                writers.append(f.writer(self._q0, self._u0, self._t0, places))
+            self._compiled["joints"] = chain(writers, VECTOR) if writers else no_vector
+        return self._compiled["joints"]
+
+    @property
+    def _quadratic(self):
+        if "quadratic" not in self._compiled:
+            from nonsmooth.model.quadratic_term import (
+                QuadraticTerm,
+            )  # its kernels compile where they are used
+
+            rows = self._rows_of_gamma()
+            made = QuadraticTerm(rows, self.laws.n_rows, self.f_kinematics, self.differentiator)
+            self._compiled["quadratic"] = made
+        return self._compiled["quadratic"]
+
+    def _rows_of_gamma(self):
+        """What the relative velocities of all rows are made of."""
+        from nonsmooth.model.quadratic_term import Rows
+
+        found, of_q = [], self.f_kinematics is not None
+        gaps = zip(self.gaps_of, self.jacobians_of, self.normal_rows, self.normal_rates_of)
+        joints = zip(self.joints_of, self.joint_jacobians_of, self.joint_rows, self.joint_rates_of)
+        for f, jacobian, rows, rate in (*gaps, *joints):
+            if jacobian is None or f.depends_on("t"):
+                found.append(Rows(rows, f.name, value=f, rate=rate))
+            else:
+                found.append(Rows(rows, f.name, directions=jacobian, rate=rate, of_q=of_q))
+        for f, surface, rows, rate in zip(
+            self.tangents_of, self.surface_of, self.tangent_rows, self.tangent_rates_of
+        ):
+            found.append(Rows(rows, f.name, directions=f, offset=surface, rate=rate))
+        for f, rows, rate in zip(self.nonholonomic_of, self.nonholonomic_rows, self.nonholonomic_rates_of):
+            found.append(Rows(rows, f.name, offset=f, rate=rate))
+        return found
 
     def _compile(self) -> CoreFunctions:
         q0, u0, t0 = self._q0, self._u0, self._t0
@@ -433,31 +496,9 @@ class Model:
         return (np.concatenate(position) if position else np.zeros(0)), velocity
 
     def quadratic_term(self, t, q, u) -> np.ndarray:
-        """d/dt(W^T) u + d zeta/dt along the motion at fixed u, shape (n_rows,).
-
-        From `jacobian_rate` of contacts where given, else by a Richardson difference of W^T u + zeta along q' = B u.
-        """
+        """kappa = d/dt(W^T) u + d zeta/dt along the motion at fixed u, shape (n_rows,); see `model.quadratic_term`."""
         q, u = np.ascontiguousarray(q, float), np.ascontiguousarray(u, float)
-        if self.laws.n_rows == 0:
-            return np.zeros(0)
-        dq = self.kinematic_matrix(t, q) @ u
-        largest = max(np.max(np.abs(dq), initial=0.0), 1e-300)
-        h = 1e-3 * max(np.max(np.abs(q), initial=0.0), 1.0) / max(largest, 1.0)
-
-        def gamma(s):
-            WT, zeta = self.directions(t + s, q + s * dq)
-            return WT @ u + zeta
-
-        coarse = (gamma(h) - gamma(-h)) / (2 * h)
-        fine = (gamma(h / 2) - gamma(-h / 2)) / h
-        value = (4 * fine - coarse) / 3
-        for contact, rows in zip(self.system.contacts, self.normal_rows):
-            if contact.jacobian_rate is not None:
-                f = self._function(
-                    contact.jacobian_rate, "jacobian_rate", (rows.stop - rows.start,), takes_u=True
-                )
-                value[rows] = f.call(t, q, u, self.parameters.flat)
-        return value
+        return self._quadratic.call(float(t), q, u, self.parameters.flat)
 
     def tangents(self, t, q, u) -> tuple[np.ndarray, np.ndarray]:
         """dh/dq, shape (n_u, n_q), and dh/du, shape (n_u, n_u)."""

@@ -1,0 +1,1 @@
+"""Derivatives of model functions inside compiled loops."""
