@@ -140,3 +140,7 @@ class NormalisationWarning(NonsmoothWarning):
 
 class PenetrationWarning(NonsmoothWarning):
     """The start state overlaps slightly; it is accepted and not pushed out."""
+
+
+class CallbackWarning(NonsmoothWarning):
+    """A user function cannot be compiled and runs in Python, many times slower; said once for each function."""

@@ -41,6 +41,7 @@ __all__ = [
     "c16_1",
     "call_plain",
     "caller",
+    "checked_dispatcher",
     "complex128",
     "f8_1",
     "f8_2",
@@ -54,6 +55,7 @@ __all__ = [
     "int64",
     "is_dispatcher",
     "kernel",
+    "known_to_numba",
     "noinline",
     "numba_errors",
     "objmode",
@@ -166,6 +168,27 @@ def user_kernel(function, signature=None, inner=False):
     if signature is None:
         return numba.njit(**options)(function)
     return numba.njit(signature, **options)(function)
+
+
+def checked_dispatcher(function, from_python=False):
+    """A user's function, compiled when it is called (by compiled functions, or `from_python`): every index is checked
+    against its array.
+    """
+    options = {} if from_python else {"no_cpython_wrapper": True}
+    return numba.njit(
+        boundscheck=True, fastmath=False, error_model="numpy", no_cfunc_wrapper=True, **options
+    )(function)
+
+
+def known_to_numba(value):
+    """Whether compiled code can use `value` as it is (a function of NumPy, say, of which Numba has a version of its own)."""
+    context = numba.core.registry.cpu_target.typing_context
+    context.refresh()
+    try:
+        context.resolve_value_type(value)
+    except (ValueError, numba_errors.NumbaError):
+        return False
+    return True
 
 
 def first_class(function, signature, cache=False):

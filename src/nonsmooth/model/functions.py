@@ -6,17 +6,16 @@ instead of returning. `UserFunction` finds out which form it is (once, by callin
 * ``call(t, q, u, p)``: the plain Python call, result as a float64 array of the declared shape, checked;
 * ``writer(...)``: a Numba function ``(t, q, u, p_flat, out)`` for use inside other compiled functions.
 
-A function that Numba cannot compile runs as a Python callback in the same loop (said once at INFO level).
+It is compiled with bounds checks and with the helpers it calls (see `helpers`). What Numba cannot compile runs as a Python
+callback in the same loop; a `CallbackWarning` says so, once for each function.
 """
 
 from __future__ import annotations
 
 import dis
 import inspect
-import logging
-import types as types_module
-import weakref
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -35,10 +34,9 @@ from nonsmooth._core.jit import (
     user_kernel,
     void,
 )
-from nonsmooth.errors import InputError, NonFiniteError, ShapeError
+from nonsmooth.errors import CallbackWarning, InputError, NonFiniteError, ShapeError
+from nonsmooth.model.helpers import Prepared, plain, prepared
 from nonsmooth.model.parameters import Parameters
-
-logger = logging.getLogger("nonsmooth")
 
 #: What Numba may raise for a function it cannot compile.
 COMPILE_ERRORS = (numba_errors.NumbaError, numba_errors.UnsupportedBytecodeError, NotImplementedError)
@@ -65,7 +63,7 @@ class UserFunction:
 
     def __init__(self, function, name, shape, takes_u, parameters: Parameters, transposed=False):
         self.function = function
-        self.python = function.py_func if is_dispatcher(function) else function
+        self.python = plain(function)
         self.name = name
         self.shape = tuple(shape)
         self.takes_u = takes_u
@@ -73,8 +71,7 @@ class UserFunction:
         self.transposed = transposed
         self.has_p, self.has_out, self.argument_names = _form(self.python, name, 3 if takes_u else 2)
         self.compiled: bool | None = None  # None until a writer was asked for
-        self._jitted = None
-        self._writer = None
+        self._prepared: Prepared | None = None
 
     # -- plain Python -------------------------------------------------------------------------------------------
 
@@ -139,11 +136,11 @@ class UserFunction:
     # -- compiled -----------------------------------------------------------------------------------------------
 
     @property
-    def jitted(self):
-        """The user's function as a Numba dispatcher (not yet compiled)."""
-        if self._jitted is None:
-            self._jitted = compilable(self.function)
-        return self._jitted
+    def prepared(self) -> Prepared:
+        """The user's function as a Numba dispatcher (not yet compiled), and its key."""
+        if self._prepared is None:
+            self._prepared = prepared(self.function)
+        return self._prepared
 
     def depends_on(self, *names: str) -> bool:
         """Whether the function's code reads one of its arguments "t", "q", "u" (True when it cannot be told)."""
@@ -170,32 +167,32 @@ class UserFunction:
         offset = 0 if rows is None else rows.start
         if JIT_ENABLED:
             sample = self.raw(float(t0), _read_only(q0), _read_only(u0)) if not self.has_out else None
-            kept, key = self._memory("writer", offset, sample)
-            if key in kept:
-                self.compiled = True
-                return kept[key]
             try:
-                compiled = user_kernel(self._compiled_body(offset, sample), out_type_signature)
+                compiled = self._shared("writer", offset, sample, out_type_signature)
                 self.compiled = True
-                kept[key] = compiled
                 return compiled
             except COMPILE_ERRORS as exc:
                 self.compiled = False
-                logger.info("%s runs as a Python callback (slower): Numba says: %s", self.name, reason(exc))
+                say_callback(self.name, self.python, exc)
             return user_kernel(self._callback_body(offset), out_type_signature)
         return self._python_body(offset)
 
-    def _memory(self, role, offset, sample):
-        """Compiled versions of this function, kept for the next system that uses it, and the key of this one."""
+    def _shared(self, role, offset, sample, signature, inner=False):
+        """The compiled function in one of its roles: made once for all systems whose functions have the same code."""
+        function = self.prepared
+        if function.key is None:
+            return user_kernel(self._compiled_body(offset, sample), signature, inner)
         form = None if sample is None else (np.ndim(sample), isinstance(sample, np.ndarray))
         layout = (self.parameters.names, self.parameters.shapes) if self.has_p else None
-        key = (role, self.shape, self.transposed, self.takes_u, offset, form, layout)
-        if not _self_contained(self.python):
-            return {}, key
-        return _COMPILED.setdefault(self.python, {}), key
+        key = (function.key, role, self.shape, self.transposed, self.takes_u, offset, form, layout)
+        if key not in _COMPILED:
+            _COMPILED[key] = user_kernel(self._compiled_body(offset, sample), signature, inner)
+        return _COMPILED[key]
 
     def _compiled_body(self, offset, sample):
-        f = _canonical(self.jitted, self.takes_u, self.has_p, self.has_out, self.parameters.unpack)
+        f = _canonical(
+            self.prepared.dispatcher, self.takes_u, self.has_p, self.has_out, self.parameters.unpack
+        )
         n = self.shape[0]
         if len(self.shape) == 1:
             if self.has_out:
@@ -251,41 +248,42 @@ class UserFunction:
             sample = self.raw(float(t0), _read_only(q0), _read_only(u0))
         signature = void(complex128, c16_ro, c16_ro, f8_ro, types.Array(complex128, len(self.shape), "C"))
         try:
-            return user_kernel(self._compiled_body(0, sample), signature, inner=True)
+            return self._shared("complex", 0, sample, signature, inner=True)
         except COMPILE_ERRORS:
             return None
 
 
 def compilable(function):
-    """`function` as a Numba dispatcher; only plain functions can be one."""
-    if is_dispatcher(function):
-        return function
-    if not inspect.isfunction(function):
-        raise numba_errors.NumbaError(f"{type(function).__name__} objects are not compiled")
-    return user_kernel(function, inner=True)
+    """`function` and its helpers as a Numba dispatcher."""
+    return prepared(function).dispatcher
 
 
-def reason(exc) -> str:
-    """First line of what Numba says."""
-    return str(exc).strip().splitlines()[0] if str(exc).strip() else type(exc).__name__
-
-
-# Compiled versions by user function; an entry dies with its function.
-_COMPILED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
-
-
-def _self_contained(function) -> bool:
-    """Whether the function reads nothing but its arguments, modules and other functions (a changed global or closure must
-    be seen by the next system, so such functions are compiled anew)."""
+def say_callback(name, function, exc):
+    """Warn, once for each function, that `function` runs in Python: where it is, why, and what helps."""
     code = getattr(function, "__code__", None)
-    if code is None or getattr(function, "__closure__", None):
-        return False
-    constants = (types_module.ModuleType, types_module.BuiltinFunctionType, type)
-    return all(
-        isinstance(function.__globals__[name], constants)
-        for name in code.co_names
-        if name in function.__globals__
+    if (code or name) in _SAID:
+        return
+    _SAID.add(code or name)
+    where = (
+        f"{code.co_filename}:{code.co_firstlineno}"
+        if code
+        else f"an object of class {type(function).__name__}"
     )
+    lines = [line.strip() for line in str(exc).splitlines() if line.strip()]
+    reason = next((line for line in lines if not line.startswith("Failed in nopython")), type(exc).__name__)
+    place = next((line for line in lines if line.startswith('File "')), "")
+    warnings.warn(
+        f"{name} ({where}) cannot be compiled and runs in Python, many times slower. Numba says: "
+        f"{' '.join((reason, place)).rstrip(' :')}. Write it, and the helpers it calls, as plain functions with numbers, loops "
+        "and NumPy arrays.",
+        CallbackWarning,
+        stacklevel=2,
+    )
+
+
+# Compiled functions by what they are made of, for all systems (compiled code cannot be unloaded); what was said already.
+_COMPILED: dict[Hashable, Any] = {}
+_SAID: set[Any] = set()
 
 
 def _read_only(array):

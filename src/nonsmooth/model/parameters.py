@@ -9,6 +9,7 @@ import keyword
 from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -50,16 +51,13 @@ class Parameters:
             arrays.append(array)
         self.shapes = tuple(array.shape for array in arrays)
         self.flat = np.concatenate([array.ravel() for array in arrays]) if arrays else np.zeros(0)
-        self.record_class: Any = namedtuple("Parameters", self.names)  # type: ignore[misc]
-        self._unpack = None
+        self.record_class: Any = _record_class(self.names)
         self._record: Any = None
 
     @property
     def unpack(self):
         """Function from a flat array to the named tuple, usable inside compiled code."""
-        if self._unpack is None:
-            self._unpack = parameter_unpacker(self.record_class, self.shapes) if JIT_ENABLED else self.record
-        return self._unpack
+        return _unpacker(self.names, self.shapes) if JIT_ENABLED else self.record
 
     def record(self, flat: np.ndarray | None = None):
         """The named tuple seen by user functions called from Python."""
@@ -98,8 +96,18 @@ class Parameters:
         new = Parameters({**self.as_dict(), **changes})
         if new.shapes != self.shapes:
             raise InputError("a changed parameter must keep its shape; build a new system instead.")
-        new.record_class, new._unpack = self.record_class, self._unpack
         return new
+
+
+@cache
+def _record_class(names):
+    """One class for all systems with these parameters: compiled code is shared between them."""
+    return namedtuple("Parameters", names)  # type: ignore[misc]
+
+
+@cache
+def _unpacker(names, shapes):
+    return parameter_unpacker(_record_class(names), shapes)
 
 
 def _mapping(values) -> dict[str, Any]:

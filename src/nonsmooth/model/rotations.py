@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nonsmooth.errors import ModelError, NonFiniteError, NormalisationWarning, RangeError, ShapeError
+from nonsmooth.model.helpers import COMPILED_FORMS
 
 # a quaternion this close to length one is left as it is
 UNIT = 1e-8
@@ -49,18 +50,58 @@ def inertia_matrix(inertia, name: str = "inertia") -> np.ndarray:
         )
     if not np.all(np.isfinite(J)):
         raise NonFiniteError(f"`{name}` contains NaN or infinite entries.")
-    scale = np.max(np.abs(J))
-    if np.max(np.abs(J - J.T)) > 1e-10 * scale:
+    fault = inertia_fault(J)
+    if fault == NOT_SYMMETRIC:
         raise ModelError(f"`{name}` is not symmetric: {J.tolist()}.")
+    if fault:
+        moments = np.linalg.eigvalsh(0.5 * (J + J.T)).tolist()
+        raise ModelError(
+            f"`{name}` has the principal moments {moments}: they must be positive." if fault == NOT_POSITIVE else
+            f"`{name}` has the principal moments {moments}: the largest must not exceed the sum of the others "
+            "(triangle inequality); check units, axes and signs."
+        )  # fmt: skip
+    return J
+
+
+NOT_SYMMETRIC, NOT_POSITIVE, NO_TRIANGLE = 1, 2, 3
+
+
+def inertia_fault(J) -> int:
+    """What is wrong with a finite inertia matrix, 0 if nothing is."""
+    if np.max(np.abs(J - J.T)) > 1e-10 * np.max(np.abs(J)):
+        return NOT_SYMMETRIC
     moments = np.linalg.eigvalsh(0.5 * (J + J.T))
     if moments[0] <= 0:
-        raise ModelError(f"`{name}` has the principal moments {moments.tolist()}: they must be positive.")
-    if moments[2] > (moments[0] + moments[1]) * (1 + 1e-10):
-        raise ModelError(
-            f"`{name}` has the principal moments {moments.tolist()}: the largest must not exceed the sum of the others "
-            "(triangle inequality); check units, axes and signs."
-        )
+        return NOT_POSITIVE
+    return NO_TRIANGLE if moments[2] > (moments[0] + moments[1]) * (1 + 1e-10) else 0
+
+
+def _compiled_inertia_matrix(inertia, name="inertia"):
+    """`inertia_matrix` inside compiled functions, where messages are fixed texts."""
+    given = np.asarray(inertia)
+    values = given.ravel()
+    J = np.zeros((3, 3))
+    if given.ndim == 1 and given.size == 3:
+        for i in range(3):
+            J[i, i] = values[i]
+    elif given.ndim == 2 and given.size == 9 and len(given) == 3:
+        for i in range(9):
+            J[i // 3, i % 3] = values[i]
+    else:
+        raise ShapeError("inertia_matrix: three principal moments or a 3 x 3 matrix are wanted.")
+    if not np.all(np.isfinite(J)):
+        raise NonFiniteError("inertia_matrix: the inertia contains NaN or infinite entries.")
+    fault = inertia_fault(J)
+    if fault == NOT_SYMMETRIC:
+        raise ModelError("inertia_matrix: the inertia is not symmetric.")
+    if fault == NOT_POSITIVE:
+        raise ModelError("inertia_matrix: the principal moments must be positive.")
+    if fault == NO_TRIANGLE:
+        raise ModelError("inertia_matrix: the largest principal moment exceeds the sum of the others.")
     return J
+
+
+COMPILED_FORMS[inertia_matrix] = _compiled_inertia_matrix
 
 
 def normalised(q: np.ndarray, places: Sequence[int]) -> np.ndarray:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-
 from nonsmooth._core.jit import JIT_ENABLED, MATRIX, PROJECT, VECTOR, objmode, user_kernel
-from nonsmooth.model.functions import COMPILE_ERRORS, compilable, reason
-
-logger = logging.getLogger("nonsmooth")
+from nonsmooth.model.functions import COMPILE_ERRORS, compilable, say_callback
 
 
 def at_rest(writer, n_u, differentiator):
@@ -80,7 +76,7 @@ def dispatch(law, dim, function, name, rest):
     try:
         return user_kernel(around(compilable(function)), PROJECT), True
     except COMPILE_ERRORS as exc:
-        logger.info("%s runs as a Python callback (slower): Numba says: %s", name, reason(exc))
+        say_callback(name, function, exc)
 
     def fill(x, out):
         try:
