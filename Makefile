@@ -1,6 +1,6 @@
 # Every target sets up what it needs: an own environment in .venv with hash-pinned dependencies.
 #   make demo    the woodpecker toy: a picture in demo_output/
-#   make test    the test suite
+#   make test    the test suite            make test-browser  reports in a real browser
 #   make lint    formatting, lint, types, direction of imports
 #   make bench   timings          make docs  the documentation in site/
 #   make soak    the long runs    make lock  renew the pinned dependencies
@@ -17,7 +17,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-nojit lint bench docs soak lock clean
+.PHONY: help demo test test-browser test-nojit lint bench docs soak lock clean
 
 help:
 	@sed -n '2,7s/^# *//p' Makefile
@@ -39,7 +39,13 @@ demo: $(VENV)/.run.stamp
 
 test: $(VENV)/.test.stamp
 	@rm -rf $(CACHE)/test
-	@NUMBA_CACHE_DIR=$(CACHE)/test $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not soak" tests
+	@NUMBA_CACHE_DIR=$(CACHE)/test $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not soak and not browser" tests
+
+# Reports in a real browser; Debian's package is installed where none is found.
+test-browser: $(VENV)/.test.stamp
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null \
+		|| { echo "installing chromium"; apt-get install -y -qq chromium >/dev/null; }
+	@NUMBA_CACHE_DIR=$(CACHE)/test $(BIN)/python -m pytest -m browser tests/browser
 
 # The compiled core once more as plain Python: index errors show, and the logic does not depend on the compiler.
 test-nojit: $(VENV)/.test.stamp

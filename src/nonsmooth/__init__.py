@@ -52,7 +52,7 @@ _PUBLIC = {
     "sup_error": "results.norms",
     "hausdorff_error": "results.norms",
 }
-_MODULES = ("errors", "problems")
+_MODULES = {"errors": "errors", "problems": "problems", "draw": "model.drawing"}
 
 __all__ = ["__version__", *_PUBLIC, *_MODULES]
 
@@ -61,7 +61,7 @@ def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
         value = getattr(importlib.import_module(f"nonsmooth.{_PUBLIC[name]}"), name)
     elif name in _MODULES:
-        value = importlib.import_module(f"nonsmooth.{name}")
+        value = importlib.import_module(f"nonsmooth.{_MODULES[name]}")
     else:
         raise AttributeError(f"module 'nonsmooth' has no attribute {name!r}")
     globals()[name] = value
@@ -84,6 +84,7 @@ sys.modules[__name__].__class__ = _Package
 
 
 if TYPE_CHECKING:
+    import nonsmooth.model.drawing as draw  # noqa: F401
     from nonsmooth import errors as errors
     from nonsmooth import problems as problems
     from nonsmooth.contact.fclib import read_fclib as read_fclib

@@ -12,6 +12,7 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,14 +32,16 @@ from nonsmooth.events.solution import PiecewiseSolution
 from nonsmooth.events.switch import Switch
 from nonsmooth.integrators.driver import METHODS
 from nonsmooth.integrators.scipy_solver import solver_class, validated_tolerances
+from nonsmooth.results.views import Pictured
 
 __all__ = ["IvpResult", "Switch", "solve_ivp"]
 
 _OWN_OPTIONS = {field.name for field in fields(SwitchOptions)}
 _SCIPY_ONLY = ("BDF", "LSODA")
+_DRAWN = 5000  # rows up to which a result keeps the polynomials of its steps for pictures
 
 
-class IvpResult(OptimizeResult):
+class IvpResult(Pictured, OptimizeResult):
     """Result of `solve_ivp`: SciPy's fields and, with switches, ``events``, ``modes`` and counters.
 
     Attributes
@@ -251,10 +254,9 @@ def _assemble(run, t_0, y0, t_eval, dense_output) -> IvpResult:
     rows[0, 2 + n :] = rows[1, 2 + n :] if at > 1 else run.bound.p[:m]
     t, y, modes = rows[:, 0], rows[:, 2 : 2 + n], rows[:, 2 + n :].astype(np.int8)
     sol: Any = None
+    pieces = [Q for _, Q in slices] or [np.zeros((0, 3 + run.method.n_dense, n))]
     if dense_output or t_eval is not None:
-        ends = np.flatnonzero(rows[1:, 1] == 0.0)  # row k+1 ends a piece that begins at row k
-        Q = np.concatenate([Q for _, Q in slices]) if slices else np.zeros((0, 3 + run.method.n_dense, n))
-        sol = PiecewiseSolution(t[ends], t[ends + 1], y[ends], Q[ends], t[-1], y[-1])
+        sol = _solution(rows, n, pieces)
     if t_eval is not None:
         forward = t[-1] >= t[0]
         reached = t_eval[t_eval <= t[-1]] if forward else t_eval[t_eval >= t[-1]]
@@ -268,7 +270,7 @@ def _assemble(run, t_0, y0, t_eval, dense_output) -> IvpResult:
         t_out, y_out, modes_out = t.copy(), y.T.copy(), modes.T.copy()
     status = run.status if run.status is not None else -1
     run.events.sort(reverse=run.t_bound < run.t_0)
-    return IvpResult(
+    result = IvpResult(
         t=t_out,
         y=y_out,
         sol=sol if dense_output else None,
@@ -282,3 +284,13 @@ def _assemble(run, t_0, y0, t_eval, dense_output) -> IvpResult:
         error=run.error,
         **run.counters(),
     )
+    if t_eval is None and rows.shape[0] <= _DRAWN:  # pictures of few long steps need what is between them
+        object.__setattr__(result, "_curve", partial(_solution, rows, n, pieces))
+    return result
+
+
+def _solution(rows, n, pieces):
+    """The solution as a function of time from the rows and polynomials of a run."""
+    t, y = rows[:, 0], rows[:, 2 : 2 + n]
+    ends = np.flatnonzero(rows[1:, 1] == 0.0)  # row k+1 ends a piece that begins at row k
+    return PiecewiseSolution(t[ends], t[ends + 1], y[ends], np.concatenate(pieces)[ends], t[-1], y[-1])

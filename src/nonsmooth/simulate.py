@@ -268,6 +268,7 @@ def _finish(
         writer.finish(status=status, message=result.message, events=events, audit=result.audit, **counters)
         # what is in memory is the tail only: hand out the whole run, read from the file where it is looked at
         result = Result.load(writer.path, lazy=True)
+    result._model = model  # for what is asked of the result later: scene, gaps, energy
     gains = totals["energy_gain_count"]
     if gains and on_energy_gain != "ignore" and status == 0:
         text = (

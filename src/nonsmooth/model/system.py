@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth.errors import InputError, IntegrationError, ModelError, NonFiniteError, RangeError
+from nonsmooth.model.drawing import Shape, as_shapes
 from nonsmooth.model.elements import Contact, FrictionElement, Joint, NonholonomicConstraint, SetValuedElement
 from nonsmooth.model.model import Model
 from nonsmooth.model.names import check_name
@@ -65,6 +66,8 @@ class MechanicalSystem:
         Where unit quaternions (w, x, y, z) begin in q; those of a start state are checked and normalised, and every step ends
         with quaternions of length one.
     name : str
+    draw : sequence of shapes
+        What the animated scene shows: shapes of `nonsmooth.draw`, placed by functions of q.
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class MechanicalSystem:
         force_tangents: tuple[Callable, Callable] | None = None,
         quaternions: Sequence[int] = (),
         name: str | None = None,
+        draw: Iterable[Shape] | Shape = (),
     ):
         self._given = mass, force
         self.mass = mass if callable(mass) else _constant_mass(_constant(mass, "mass", "a matrix", 2))
@@ -97,6 +101,7 @@ class MechanicalSystem:
         self.force_tangents = force_tangents
         self.quaternions = _places(quaternions)
         self.name = name
+        self.draw = as_shapes(draw)
         # bound models by size of the state; shared by all systems made with `with_params`, as is the guard
         self._family: dict[tuple[int, int], Model] = {}
         self._guard = RunGuard()
@@ -152,6 +157,7 @@ class MechanicalSystem:
         given = (
             *self._given, self.contacts, self.friction, self.elements, self.joints, self.nonholonomic,
             self.params or None, self.kinematics, self.potential, self.force_tangents, self.quaternions, self.name,
+            self.draw,
         )  # fmt: skip
         return MechanicalSystem, given
 

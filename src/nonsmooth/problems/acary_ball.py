@@ -53,11 +53,11 @@ def acary_ball(t_end: float = 4.0) -> Problem:
     def build():
         from ..model.elements import Contact
         from ..model.system import MechanicalSystem
+        from . import drawings
 
         ground = Contact(gap, restitution=0.5, jacobian=gap_jacobian, name="ground")
-        return MechanicalSystem(
-            mass, force, contacts=[ground], params={"m": 1.0, "g": 2.0}, potential=potential
-        )
+        params, draw = {"m": 1.0, "g": 2.0}, drawings.ball_on_table("ground", 1.0)
+        return MechanicalSystem(mass, force, contacts=[ground], params=params, potential=potential, draw=draw)
 
     # t_1 = 1, t_(k+1) = 3 - 2^(1-k); speeds before and after impact number k = 0, 1, ...: 2^(1-k), 2^-k
     times = [1.0] + [3.0 - 2.0 ** (1 - k) for k in range(1, 53)]

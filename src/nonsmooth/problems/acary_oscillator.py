@@ -89,11 +89,11 @@ def acary_oscillator(case: int = 1, t_end: float = 10.0) -> Problem:
     def build():
         from ..model.elements import Contact
         from ..model.system import MechanicalSystem
+        from . import drawings
 
         wall = Contact(gap, restitution=rho, jacobian=gap_jacobian, name="wall")
-        return MechanicalSystem(
-            mass, force, contacts=[wall], params={"m": m, "c": c, "k": k}, potential=potential
-        )
+        params, draw = {"m": m, "c": c, "k": k}, drawings.mass_at_wall("wall", 1.0, q_0, 3.0 * q_0)
+        return MechanicalSystem(mass, force, contacts=[wall], params=params, potential=potential, draw=draw)
 
     times, before = flights(m, c, k, rho, q_0, v_0, t_end)
     reference = Reference(

@@ -205,10 +205,12 @@ def belt_oscillator(
     def build():
         from ..model.elements import FrictionElement
         from ..model.system import MechanicalSystem
+        from . import drawings
 
         belt = FrictionElement(direction, limit=limit, surface_velocity=belt_velocity, name="belt")
         params = {"m": m, "c": c, "F": friction, "kappa": falling, "v_belt": v_belt}
-        return MechanicalSystem(mass, force, friction=[belt], params=params, potential=potential)
+        draw = drawings.mass_on_belt(max(abs(x0), friction / c))
+        return MechanicalSystem(mass, force, friction=[belt], params=params, potential=potential, draw=draw)
 
     belt = Belt(m, c, friction, falling, v_belt)
     # Where the friction force would become negative the closed form is not the motion of the model.

@@ -106,11 +106,11 @@ def falling_ball(
     def build():
         from ..model.elements import Contact
         from ..model.system import MechanicalSystem
+        from . import drawings
 
         table = Contact(gap, restitution=restitution, jacobian=gap_jacobian, name="table")
-        return MechanicalSystem(
-            mass, force, contacts=[table], params={"m": m, "g": gravity}, potential=potential
-        )
+        params, draw = {"m": m, "g": gravity}, drawings.ball_on_table("table", height)
+        return MechanicalSystem(mass, force, contacts=[table], params=params, potential=potential, draw=draw)
 
     times = impact_times(height, restitution, gravity, t_end)
     speed = gravity * np.sqrt(2.0 * height / gravity) * restitution ** np.arange(times.size)

@@ -123,11 +123,11 @@ def impact_oscillator(
     def build():
         from ..model.elements import Contact
         from ..model.system import MechanicalSystem
+        from . import drawings
 
         wall = Contact(gap, restitution=restitution, jacobian=gap_jacobian, name="wall")
-        return MechanicalSystem(
-            mass, force, contacts=[wall], params={"m": m, "c": c, "d": offset}, potential=potential
-        )
+        params, draw = {"m": m, "c": c, "d": offset}, drawings.mass_at_wall("wall", -1.0, -x0, 2.2 * x0)
+        return MechanicalSystem(mass, force, contacts=[wall], params=params, potential=potential, draw=draw)
 
     motion = (float(np.sqrt(c / m)), offset, restitution, x0, v0)
     times, speeds = flights(*motion, t_end)

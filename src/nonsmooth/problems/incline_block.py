@@ -96,10 +96,12 @@ def incline_block(
     def build():
         from ..model.elements import Contact
         from ..model.system import MechanicalSystem
+        from . import drawings
 
         ground = Contact(gap, friction=friction, tangent=tangent, jacobian=gap_jacobian, name="slope")
         params = {"m": m, "g": gravity, "sin": float(np.sin(slope)), "cos": float(np.cos(slope))}
-        return MechanicalSystem(mass, force, contacts=[ground], params=params, potential=potential)
+        draw = drawings.block_on_incline(0.05 * v0**2 / gravity)
+        return MechanicalSystem(mass, force, contacts=[ground], params=params, potential=potential, draw=draw)
 
     t_stop = v0 / (gravity * (np.sin(slope) + friction * np.cos(slope)))
     kind = "stick" if friction >= np.tan(slope) else "reversal"

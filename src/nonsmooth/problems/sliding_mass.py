@@ -172,10 +172,12 @@ def sliding_mass(
     def build():
         from ..model.elements import FrictionElement
         from ..model.system import MechanicalSystem
+        from . import drawings
 
         floor = FrictionElement(direction, limit=friction, name="floor")
         params = {"m": m, "F_x": force_x, "F_y": force_y, "t_off": t_off}
-        return MechanicalSystem(mass, force, friction=[floor], params=params)
+        draw = drawings.sliding_mass(0.05)
+        return MechanicalSystem(mass, force, friction=[floor], params=params, draw=draw)
 
     return Problem(
         name="sliding_mass",

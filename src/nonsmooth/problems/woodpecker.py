@@ -178,6 +178,7 @@ def woodpecker(
     def build():
         from ..model.elements import Contact
         from ..model.system import MechanicalSystem
+        from . import drawings
 
         pole = Contact(
             gap,
@@ -187,7 +188,10 @@ def woodpecker(
             jacobian=gap_jacobian,
             name=CONTACTS,
         )
-        return MechanicalSystem(mass, force, contacts=[pole], params=constants, potential=potential)
+        draw = drawings.woodpecker(constants)
+        return MechanicalSystem(
+            mass, force, contacts=[pole], params=constants, potential=potential, draw=draw
+        )
 
     phi_M = -0.1036 if start == "literal" else -(constants["r_M"] - constants["r_0"]) / constants["h_M"]
     published = not physical and restitution == 0.5 and friction == 0.3

@@ -8,7 +8,6 @@ depends on a display and nothing stays open; a notebook shows the returned figur
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from nonsmooth.errors import InputError
 from nonsmooth.results.events import event_times
+from nonsmooth.results.thinning import thin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -160,22 +160,6 @@ def _mark_events(axis: Axes, result: Result) -> None:
             axis.axvline(instant, color="#bbbbbb", linewidth=0.5, zorder=0.5)
 
 
-def thin(t: np.ndarray, values: np.ndarray, limit: int = _MAX_POINTS) -> tuple[np.ndarray, np.ndarray]:
-    """At most about `limit` points with the same outline: smallest and largest of each bin."""
-    if t.size <= limit:
-        return t, values
-    edges = np.linspace(0, t.size, limit // 2 + 1).astype(int)
-    keep = {0, t.size - 1}
-    for a, b in pairwise(edges):
-        piece = values[a:b]
-        if np.isnan(piece).all():
-            keep.add(a)
-            continue
-        keep.update((a + int(np.nanargmin(piece)), a + int(np.nanargmax(piece))))
-    index = np.array(sorted(keep))
-    return t[index], values[index]
-
-
 def _draw_lines(
     axis: Axes,
     result: Result,
@@ -295,19 +279,22 @@ def _draw_modes(axis: Axes, result: Result, columns: np.ndarray, _: Sequence[int
     )
 
 
-def mode_spans(t: np.ndarray, modes: np.ndarray, limit: int = _MAX_POINTS) -> list[tuple[float, float, int]]:
-    """Intervals ``(begin, end, |mode|)`` of equal mode; the mode at column k holds from column k - 1 to k.
+def mode_spans(
+    t: np.ndarray, modes: np.ndarray, limit: int = _MAX_POINTS, signed: bool = False
+) -> list[tuple[float, float, int]]:
+    """Intervals ``(begin, end, mode)`` of equal mode; the mode at column k holds from column k - 1 to k.
 
-    With more than `limit` changes the axis is cut into `limit` bins; a bin shows constraint mode if it
-    holds any, else impressed mode if it holds any.
+    Modes are given without their sign unless `signed`. With more than `limit` changes the axis is cut into `limit` bins; a
+    bin shows constraint mode if it holds any, else impressed mode if it holds any.
     """
-    strip = np.abs(modes.astype(np.int64))
+    strip = modes.astype(np.int64) if signed else np.abs(modes.astype(np.int64))
     if t.size < 2:
         return [(float(t[0]), float(t[0]), int(strip[0]))] if t.size else []
-    ends = np.flatnonzero(np.diff(strip[1:], append=-1)) + 1
+    ends = np.flatnonzero(np.diff(strip[1:], append=99)) + 1
     if ends.size > limit:
         edges = np.unique(np.linspace(1, t.size - 1, limit + 1).astype(int))[:-1]
-        rank = np.maximum.reduceat(np.where(strip == 0, 0, 3 - np.minimum(strip, 2)), edges)
+        size = np.abs(strip)
+        rank = np.maximum.reduceat(np.where(size == 0, 0, 3 - np.minimum(size, 2)), edges)
         ends = np.append(edges[1:], t.size) - 1
         kinds = np.where(rank == 0, 0, 3 - rank)
     else:

@@ -9,16 +9,14 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nonsmooth.errors import InputError, ShapeError
 from nonsmooth.results.audit import Audit
 from nonsmooth.results.events import Event, count_kinds, counts_text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from nonsmooth.results.views import Pictured
 
 #: Meaning of `Result.status`. 0, 1 and -1 are SciPy's.
 STATUS: dict[int, str] = {
@@ -33,7 +31,7 @@ UNFINISHED = -3
 _COUNTERS = ("nfev", "njev", "nlu", "nsteps", "nrejected", "nbase")
 
 
-class Result:
+class Result(Pictured):
     """What a run left behind.
 
     Parameters
@@ -230,21 +228,6 @@ class Result:
         if values.shape[0] > 12:
             rows.append(("...", f"{values.shape[0] - 12} more"))
         return rows
-
-    def plot(self, path: str | PathLike[str] | None = None, **options: Any) -> Figure:
-        """Picture of the run; returns the matplotlib `Figure` and writes it to `path` if one is given.
-
-        Parameters
-        ----------
-        path : path-like, optional
-            Where to write the picture; the ending chooses the format (png, pdf, svg).
-        **options
-            Passed on to `nonsmooth.results.plots.plot_result` (``panels``, ``coordinates``, ``t_span``,
-            ``title``).
-        """
-        from nonsmooth.results.plots import plot_result
-
-        return plot_result(self, path=path, **options)
 
     def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
         """Write the result to one HDF5 file; crash-safe, an existing file stays untouched unless `overwrite`.

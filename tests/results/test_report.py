@@ -1,0 +1,308 @@
+"""The report: what it says, what it refuses, how large it is; how it runs in a browser is in tests/browser."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nonsmooth as ns
+from nonsmooth.errors import InputError, OutputExistsError, ShapeError, StorageError
+from nonsmooth.results.report import report_page
+from nonsmooth.results.report.columns import kept_columns
+from nonsmooth.results.report.encode import island, text
+from nonsmooth.results.result import Result
+from nonsmooth.results.thinning import extremes, jumps
+
+
+class Elements(HTMLParser):
+    """Tags, attributes and texts of a page."""
+
+    def __init__(self, page):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.attributes, self.scripts, self.words, self._script = [], [], [], [], None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        self._script = dict(attrs) if tag in ("script", "style") else None
+
+    def handle_data(self, data):
+        (self.words if self._script is None else self.scripts).append(data)
+
+
+def bouncing(n=400, **fields):
+    """A ball that falls and is thrown up again, as any scheme would leave it."""
+    t = np.linspace(0.0, 2.0, n)
+    phase = np.mod(t, 1.0)
+    q, u = (phase * (1 - phase))[None], (1 - 2 * phase)[None]
+    P = np.zeros((1, n))
+    k = int(np.searchsorted(t, 1.0))
+    P[0, k] = 2.0
+    modes = np.zeros((1, n), dtype=np.int8)
+    modes[0, k] = 1
+    events = [ns.Event(float(t[k]), "impact", "floor", 0, 1, law=0)]
+    return Result(
+        t,
+        q,
+        u,
+        P,
+        modes=modes,
+        dt=np.append(0.0, np.diff(t)),
+        events=events,
+        law_names=["floor"],
+        method="moreau",
+        **fields,
+    )
+
+
+def data_of(page):
+    return json.loads(re.search(r'id="run-data">(.*?)</script>', page, re.S).group(1))
+
+
+def test_every_script_and_style_is_admitted_by_its_hash_and_nothing_else_is():
+    page = report_page(bouncing())
+    elements = Elements(page)
+    policy = next(v for tag, name, v in elements.attributes if name == "content" and "default-src" in v)
+    assert policy.startswith("default-src 'none'; script-src 'sha256-") and "unsafe" not in policy
+    for found in re.findall(r"<(?:script|style)>(.*?)</(?:script|style)>", page, re.S):
+        digest = base64.b64encode(hashlib.sha256(found.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert not [
+        a for a in elements.attributes if a[1].startswith("on") or a[1] in ("src", "href", "style", "srcset")
+    ]
+
+
+def test_vendored_program_is_what_was_released():
+    folder = files("nonsmooth.results.report").joinpath("vendor")
+    for line in folder.joinpath("SHA256SUMS").read_text().splitlines():
+        digest, name = line.split()
+        assert hashlib.sha256(folder.joinpath(name).read_bytes()).hexdigest() == digest
+
+
+def test_summary_events_and_parameters_in_words():
+    page = report_page(bouncing(params={"m": 0.25}, nsteps=399), title="thrown ball")
+    words = " ".join(Elements(page).words)
+    for phrase in (
+        "thrown ball",
+        "From t = 0 to t = 2 with moreau in 399 steps",
+        "1 impact.",
+        "constraint (closed",
+        "0.25",
+        "uPlot",
+    ):
+        assert phrase in words
+    assert data_of(page)["events"][0][1:] == ["impact", "floor"]
+
+
+def hostile(name):
+    run = bouncing(5, params={name: name}, problem_name=name, coordinate_names=[name])
+    run.law_names, run.message, run.events = (name,), name, [ns.Event(0.5, "impact", name, name, None)]
+    return run
+
+
+@settings(max_examples=60)
+@given(st.text(min_size=1, max_size=60))
+def test_no_text_becomes_markup(name):
+    assert Elements(report_page(hostile(name))).tags == Elements(report_page(hostile("x"))).tags
+
+
+@given(st.text())
+def test_island_holds_any_text_and_cannot_be_left(value):
+    packed = island({"x": value})
+    assert not set("<>&\u2028\u2029") & set(packed)
+    visible = "".join(c if c.isprintable() or c in "\n\t" else "" for c in value)
+    if visible == value:
+        assert json.loads(packed)["x"] == value
+    assert not set('<>"') & set(text(value))
+
+
+def test_thinned_columns_keep_extremes_jumps_and_events():
+    n = 300_000
+    rng = np.random.default_rng(1)
+    t = np.arange(n) * 1e-3
+    q = np.vstack([np.sin(0.05 * t), np.zeros(n)])
+    q[1, 123_456] = 5.0
+    u = np.where(t < 200.0005, 1.0, -1.0)[None] + 1e-3 * rng.standard_normal(n)
+    run = Result(t, q, np.vstack([u, u]), dt=np.full(n, 1e-3), events=[ns.Event(77.7, "slip", "a")])
+    columns = kept_columns(run)
+    assert columns.t.size < 40_000 and columns.thinned
+    assert columns.q[1].max() == 5.0
+    at = np.flatnonzero(np.diff(columns.u[0]) < -1.5)
+    assert at.size == 1 and columns.t[at[0] + 1] - columns.t[at[0]] < 2e-3
+    assert np.count_nonzero(np.abs(columns.t - 77.7) < 2.5e-3) >= 4
+
+
+def test_extremes_and_jumps_against_a_plain_search():
+    rng = np.random.default_rng(3)
+    values = rng.standard_normal((2, 1003))
+    values[0, 10:40] = np.nan
+    found = extremes(values, 10)
+    for row in values:
+        for begin in range(0, 1000, 100):
+            piece = row[begin : begin + 100]
+            assert begin + int(np.nanargmin(piece)) in found and begin + int(np.nanargmax(piece)) in found
+    step = np.zeros(1000)
+    step[437:] = 1.0
+    assert {436, 437} <= set(jumps(step, 1))
+
+
+def test_long_steps_are_filled_in_and_jumps_stay_jumps():
+    t = np.array([0.0, 1.0, 1.0, 2.0])
+    y = np.array([[0.0, 1.0, 5.0, 6.0]])
+    columns = kept_columns(Result(t, y=y, order=[0, 4, 4, 4], dt=[0, 1, 0, 1]))
+    assert columns.t.size > 300
+    assert np.max(np.abs(np.diff(columns.y[0]))) == 4.0
+    q = np.array([[0.0, 1.0]])
+    columns = kept_columns(Result([0.0, 1.0], q, np.array([[0.0, 2.0]]), order=[0, 4], dt=[0, 1]))
+    assert np.allclose(columns.q[0], columns.t**2, atol=1e-15) and np.allclose(
+        columns.u[0], 2 * columns.t, atol=1e-14
+    )
+
+
+def test_solve_ivp_is_drawn_between_its_steps():
+    """A throw in one step: the parabola is there although only its ends are stored."""
+    switch = ns.Switch(
+        lambda t, y: y[0], kind="unilateral", reset=lambda t, y: np.array([0.0, -y[1]]), name="floor"
+    )
+    run = ns.solve_ivp(lambda t, y: np.array([y[1], -2.0]), (0, 3), [1.0, 0.0], switches=[switch], rtol=1e-10)
+    columns = kept_columns(run)
+    inside = (columns.t > 1.0) & (columns.t < 3.0)
+    assert np.count_nonzero(inside) >= 200
+    s = columns.t[inside] - 1.0
+    assert np.allclose(columns.y[0, inside], 2.0 * s - s**2, atol=1e-8)
+    assert "impact" in report_page(run)
+
+
+def test_a_report_replaces_a_report_and_nothing_else(tmp_path):
+    run, page = bouncing(50), tmp_path / "run.html"
+    run.report(page)
+    first = page.read_bytes()
+    run.report(page)
+    assert page.read_bytes() == first  # the same run, the same bytes
+    page.write_text("precious")
+    with pytest.raises(OutputExistsError, match="overwrite=True"):
+        run.report(page)
+    assert page.read_text() == "precious"
+    run.report(page, overwrite=True)
+    with pytest.raises(InputError, match="must end in"):
+        run.report(tmp_path / "run.txt")
+    with pytest.raises(StorageError, match="does not exist"):
+        run.report(tmp_path / "no" / "run.html")
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_shortest_runs_have_reports(n):
+    t = np.arange(n) * 0.1
+    assert "<!doctype html>" in report_page(Result(t, np.zeros((1, n)), np.zeros((1, n))))
+
+
+def test_not_finite_values_are_gaps_not_errors():
+    run = bouncing(50)
+    run.q[0, 10:20] = np.nan
+    run.u[0, 5] = np.inf
+    data_of(report_page(run))
+
+
+# --- scenes -----------------------------------------------------------------------------------------------
+
+
+def thrown(draw, n_q=2, dt=1e-2):
+    system = ns.MechanicalSystem(
+        np.eye(n_q),
+        np.array([0.0, -9.81] + [0.0] * (n_q - 2)),
+        ns.Contact(lambda t, q: q[1], restitution=0.5, name="floor"),
+        draw=draw,
+    )
+    return ns.simulate(system, (0, 1), [0.0, 0.5] + [0.0] * (n_q - 2), [1.0, 0.0] + [0.0] * (n_q - 2), dt=dt)
+
+
+def test_scene_in_the_plane(tmp_path):
+    draw = ns.draw
+    shapes = [
+        draw.Ground(at=(0, 0), normal=(0, 1)),
+        draw.Circle(at=lambda q: q, radius=0.1, angle=lambda t, q: 3 * t, name="ball"),
+        draw.Polygon([(0, 0), (1, 0), (0, 1)], at=lambda t, q, p: q),
+        draw.Line(lambda q: [(0, 0), q]),
+        draw.Spring(a=(0, 1), b=lambda q: q),
+        draw.Trace(at=lambda q: q),
+        draw.Force("floor", at=lambda q: q, normal=(0, 1)),
+    ]
+    scene = data_of(report_page(thrown(shapes)))["scene"]
+    assert scene["dim"] == 2 and [i["kind"] for i in scene["items"]] == [
+        "ground",
+        "circle",
+        "polygon",
+        "line",
+        "spring",
+        "trace",
+        "force",
+    ]
+    assert scene["low"][1] <= -0.1 and scene["high"][0] >= 1.1
+    force = np.frombuffer(base64.b64decode(scene["items"][-1]["tracks"]["vector"]["f4"]), "<f4").reshape(
+        -1, 2
+    )
+    assert force[:, 1].max() > 9.0 and np.all(force[:, 0] == 0)
+
+
+def test_scene_in_space_and_its_refusals():
+    draw = ns.draw
+    at = lambda q: (q[0], 0.0, q[1])  # noqa: E731
+    shapes = [
+        draw.Box(at, (0.1, 0.2, 0.3), rotation=np.eye(3)),
+        draw.Sphere(at, 0.1, rotation=(1, 0, 0, 0)),
+        draw.Ground((0, 0, 0), (0, 0, 1)),
+    ]
+    scene = data_of(report_page(thrown(shapes)))["scene"]
+    assert scene["dim"] == 3 and scene["items"][0]["tracks"]["rotation"]["fixed"] == [1.0, 0.0, 0.0, 0.0]
+    with pytest.raises(ShapeError, match="mixes the plane"):
+        report_page(thrown([draw.Circle(lambda q: q, 0.1), draw.Sphere(at, 0.1)]))
+    with pytest.raises(ShapeError, match="different shapes"):
+        report_page(thrown([draw.Line(lambda t, q: [(0, 0)] * (1 + int(10 * t)))]))
+    with pytest.raises(InputError, match="takes 4 arguments"):
+        report_page(thrown([draw.Circle(lambda a, b, c, d: 0, 0.1)]))
+    with pytest.raises(InputError, match="Circle"):
+        ns.MechanicalSystem([[1.0]], 0.0, draw=["ball"])
+    with pytest.raises(ShapeError, match="two or three"):
+        draw.Circle(at=(1.0,), radius=1.0)
+    with pytest.raises(InputError, match="positive"):
+        draw.Circle(at=(0, 0), radius=-1.0)
+
+
+def test_two_hundred_bodies_fit():
+    n, frames = 200, 300
+    draw = ns.draw
+    shapes = [
+        draw.Box(
+            lambda q, k=k: (q[0], q[1], k),
+            (1, 1, 1),
+            rotation=lambda q, k=k: (np.cos(q[0] + k), np.sin(q[0] + k), 0, 0),
+        )
+        for k in range(n)
+    ]
+    page = report_page(thrown(shapes), frames=frames)
+    assert data_of(page)["scene"]["frames"] == 101  # no more than there are columns
+    page = report_page(thrown(shapes, dt=1e-3), frames=frames)
+    assert data_of(page)["scene"]["frames"] >= frames and len(page) <= 1.5e6
+
+
+@pytest.mark.parametrize("name", ns.problems.names())
+def test_every_problem_of_mechanics_has_a_scene(name):
+    problem = ns.problems.get(name)
+    run = Result(problem.t_span, np.tile(problem.q0[:, None], 2), np.tile(problem.u0[:, None], 2))
+    from types import SimpleNamespace
+
+    run._model = SimpleNamespace(
+        system=problem.system,
+        params=problem.system.params,
+        laws=SimpleNamespace(n_N=0, name=[]),
+        mass_matrix=lambda t, q: np.eye(q.size),
+    )
+    assert data_of(report_page(run))["scene"]["items"]
