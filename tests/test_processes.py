@@ -94,7 +94,7 @@ def test_a_private_directory_where_nothing_can_be_written(tmp_path):
         "import os; access = os.access; "
         "os.access = lambda path, mode: False if mode & os.W_OK else access(path, mode); " + KERNELS + "; "
         "private = os.environ['NUMBA_CACHE_DIR']; print(private, oct(os.stat(private).st_mode & 0o777), "
-        "any(name.endswith('.nbi') for _, _, names in os.walk(private) for name in names))"
+        "any(name.endswith('.nbc') for _, _, names in os.walk(private) for name in names))"
     )
     process = python(code, NUMBA_CACHE_DIR=str(tmp_path / "refused"), TMPDIR=str(tmp_path))
     told, errors = process.communicate(timeout=100)

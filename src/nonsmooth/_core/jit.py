@@ -7,12 +7,11 @@ no stable identity between processes).
 A loop over user code calls it at its address, with one of the signatures below (`caller`, `addresses`), so that the loop
 compiles once and caches, and a new model costs only its own small functions. Inputs are read-only: a model function that writes into
 its arguments does not compile and is caught when it runs.
-
-A cached kernel does not notice an edited helper in another file: develop with a fresh ``NUMBA_CACHE_DIR``.
 """
 
 import warnings
 import weakref
+from contextlib import contextmanager
 
 import numba
 import numpy as np
@@ -20,9 +19,10 @@ from llvmlite import ir
 from numba import objmode, typeof, types
 from numba.core import cgutils
 from numba.core import errors as numba_errors
-from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 from numba.np import arrayobj
+
+from nonsmooth._core.lazy_kernel import LazyKernel, kept_cfunc
 
 __all__ = [
     "JIT_ENABLED",
@@ -98,7 +98,7 @@ def function_type(signature):
 
 
 def kernel(*args, **kwargs):
-    """Compile a library kernel: nopython, cached on disk, IEEE arithmetic.
+    """A library kernel: nopython, compiled when first used and kept on disk (`kernel_cache`), IEEE arithmetic.
 
     Division by zero gives an infinity or NaN that the kernels test for: status codes, not exceptions, leave the core
     (and the checks Numba would add around every division make loops larger and slower to compile).
@@ -114,8 +114,8 @@ def kernel(*args, **kwargs):
     ``lean=True`` (always so for the two kinds above): indices are never negative, so that the code which would count them
     from the end is left out; loops run over a handful of entries and are not vectorised, which would only add checks.
     """
-    options = {"cache": True, "fastmath": False, "error_model": "numpy", "nogil": False, **kwargs}
-    lean = options.pop("lean", False)
+    options = {"fastmath": False, "error_model": "numpy", "nogil": False, **kwargs}
+    lean, keep = options.pop("lean", False), options.pop("cache", True)
     if not options.pop("references", True):
         options["_nrt"] = False
     if options.pop("internal", False):
@@ -125,35 +125,48 @@ def kernel(*args, **kwargs):
         options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
         lean = True
     if args and callable(args[0]):
-        return numba.njit(**options)(args[0])
-    decorate = numba.njit(*args, **options)
-    return _lean(decorate) if lean and JIT_ENABLED else decorate
+        return kernel(**kwargs)(args[0])
+    signatures = None if not args else args[0] if isinstance(args[0], list) else [args[0]]
+    settings = _lean_settings if lean else _plain_settings
+
+    def decorate(function):
+        return LazyKernel.declare(function, signatures, options, settings, keep) if JIT_ENABLED else function
+
+    return decorate
 
 
 def _plain_index(context, builder, index_type, index, size):
     return context.cast(builder, index, index_type, types.intp)
 
 
-def _lean(decorate):
-    """`decorate`, which compiles at once, without negative indices and without the vectorisers."""
+# not part of Numba's interface: a release without it compiles kernels that are somewhat slower
+_index = getattr(arrayobj, "fix_integer_index", None)
+_vectorise = numba.core.config.LOOP_VECTORIZE, numba.core.config.SLP_VECTORIZE
 
-    def decorate_lean(function):
-        with global_compiler_lock:
-            settings = numba.core.config
-            before = settings.LOOP_VECTORIZE, settings.SLP_VECTORIZE
-            # not part of Numba's interface: a release without it compiles kernels that are somewhat slower
-            index = getattr(arrayobj, "fix_integer_index", None)
-            settings.LOOP_VECTORIZE = settings.SLP_VECTORIZE = 0
-            if index is not None:
-                arrayobj.fix_integer_index = _plain_index
-            try:
-                return decorate(function)
-            finally:
-                settings.LOOP_VECTORIZE, settings.SLP_VECTORIZE = before
-                if index is not None:
-                    arrayobj.fix_integer_index = index
 
-    return decorate_lean
+@contextmanager
+def _compiler_settings(loop_vectorize, slp_vectorize, index):
+    """Inside, kernels are compiled with these settings (the caller holds the compiler's lock)."""
+    settings = numba.core.config
+    before = settings.LOOP_VECTORIZE, settings.SLP_VECTORIZE, getattr(arrayobj, "fix_integer_index", None)
+    settings.LOOP_VECTORIZE, settings.SLP_VECTORIZE = loop_vectorize, slp_vectorize
+    if _index is not None:
+        arrayobj.fix_integer_index = index
+    try:
+        yield
+    finally:
+        settings.LOOP_VECTORIZE, settings.SLP_VECTORIZE = before[:2]
+        if _index is not None:
+            arrayobj.fix_integer_index = before[2]
+
+
+def _plain_settings():
+    return _compiler_settings(*_vectorise, _index)
+
+
+def _lean_settings():
+    """Without negative indices and without the vectorisers."""
+    return _compiler_settings(0, 0, _plain_index)
 
 
 def user_kernel(function, signature=None, inner=False):
@@ -196,7 +209,11 @@ def first_class(function, signature, cache=False):
 
     With ``cache=True`` for functions of the library: kept on disk, and not compiled again inside each of its callers.
     """
-    return numba.cfunc(signature, error_model="numpy", cache=cache)(function) if JIT_ENABLED else function
+    if not JIT_ENABLED:
+        return function
+    if cache:
+        return kept_cfunc(function, signature, error_model="numpy")
+    return numba.cfunc(signature, error_model="numpy")(function)
 
 
 def address_of(function):

@@ -9,6 +9,7 @@ function is accepted wherever an address is wanted.
 from __future__ import annotations
 
 from nonsmooth._core.jit import JIT_ENABLED, function_type, intrinsic, numba, types
+from nonsmooth._core.lazy_kernel import kept_cfunc
 
 _FIRST_CLASS = types.FunctionType
 
@@ -22,6 +23,8 @@ class FunctionPointer(types.ExternalFunctionPointer):
 
     def __init__(self, signature):
         super().__init__(signature, _no_pointer)
+        # kernels on disk are told apart by the names of their types
+        self.name = f"FunctionPointer({signature})"
 
     def can_convert_from(self, typingctx, other):
         """First-class functions of the same signature convert."""
@@ -67,4 +70,4 @@ def library_function(function, signature):
     """A function of the library that only works on arrays handed in, to be called by address; kept on disk."""
     if not JIT_ENABLED:
         return function
-    return numba.cfunc(signature, error_model="numpy", cache=True, _nrt=False)(function)
+    return kept_cfunc(function, signature, error_model="numpy", _nrt=False)
