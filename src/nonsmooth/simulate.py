@@ -23,9 +23,8 @@ from nonsmooth.errors import (
 )
 from nonsmooth.model.rotations import unit_quaternions
 from nonsmooth.model.start import as_state, check_functions, check_mass, check_normals, consistent_start
-from nonsmooth.results.audit import audit_moreau
 from nonsmooth.results.result import Result
-from nonsmooth.schemes.base import Plan
+from nonsmooth.schemes.base import ConstantStep, Plan
 from nonsmooth.schemes.driver import INTERRUPTED, STREAMED, Driver
 from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
 from nonsmooth.schemes.incidents import accumulation_points, event_table, merged
@@ -224,7 +223,7 @@ def _finish(
     laws = model.laws
     passed = [end for _, end in plan.segments[:-1] if end <= run.t]
     events = event_table(raw, times, laws, passed)
-    zeno = accumulation_points(events, laws) if scheme.name == "extrapolated-moreau" else ()
+    zeno = accumulation_points(events, laws) if scheme.locates else ()
     if len(zeno):
         events = merged(events, zeno)
         if status == 0:
@@ -251,11 +250,8 @@ def _finish(
     )
     if audit and status != INTERRUPTED:  # who interrupts does not want to wait
         samples = _samples(columns, begin, P_J) if begin else None
-        step_ends = scheme.name == "moreau" and plan.t_eval.size == 0 and plan.every == 1
         with np.errstate(over="ignore", invalid="ignore"):  # of a run that ends in overflow
-            result.audit = audit_moreau(
-                model, result, totals, samples=samples, max_checked=200 if step_ends else 0
-            )
+            result.audit = scheme.audit(model, result, totals, plan, samples)
         clipped = _clipped(scheme, plan.segments)
         if clipped:
             result.audit.notes.append(clipped)
@@ -367,9 +363,9 @@ def _scheme(method, dt, options):
             raise InputError(f"`method` is {method!r}: one of {', '.join(METHODS)} is wanted.")
         if dt is not None:
             options = {"dt": dt, **options}
-        if method == "moreau" and "dt" not in options:
-            raise InputError('method "moreau" needs a step size: pass dt=..., for example dt=1e-3.')
         known = [entry.name for entry in fields(METHODS[method])]
+        if issubclass(METHODS[method], ConstantStep) and "dt" not in options:
+            raise InputError(f'method "{method}" needs a step size: pass dt=..., for example dt=1e-3.')
         unknown = [name for name in options if name not in known]
         if unknown:
             raise InputError(

@@ -10,7 +10,7 @@ from nonsmooth._core.jit import JIT_ENABLED, address_of, f8_1, first_class, floa
 pytestmark = pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled")
 
 
-@kernel(float64(float64, float64), lean=True, cache=False)
+@kernel(float64(float64, float64), cache=False)
 def _add(a, b):
     noinline()
     return a + b

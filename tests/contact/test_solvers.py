@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nonsmooth import PJOR, PSOR, Exact, Moreau, problems
-from nonsmooth._core.records import options as codes
+from nonsmooth._core.records import problem as codes
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
 
 
@@ -28,12 +28,10 @@ def test_options_are_checked(make, error, text):
 
 def test_options_reach_the_loops():
     options = PSOR(tol=1e-7, max_iter=33, omega=0.8, r_factor="common").options()
-    assert options[codes.O_METHOD] == codes.PSOR and options[codes.O_TOL] == 1e-7
-    assert (
-        options[codes.O_MAX_ITER] == 33 and options[codes.O_OMEGA] == 0.8 and options[codes.O_STRATEGY] == 2
-    )
-    assert PJOR().r_factor == "row-sum" and PJOR().options()[codes.O_METHOD] == codes.PJOR
-    assert Exact().options()[codes.O_METHOD] == codes.AUTO
+    assert options.method == codes.PSOR and options.tol == 1e-7
+    assert options.max_iter == 33 and options.omega == 0.8 and options.strategy == 2
+    assert PJOR().r_factor == "row-sum" and PJOR().options().method == codes.PJOR
+    assert Exact().options().method == codes.AUTO
     described = Moreau(dt=1e-3, solver=PSOR(tol=1e-7)).options()
     assert described["solver"] == "PSOR" and described["tol"] == 1e-7
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nonsmooth._core.records import codes
+from nonsmooth._core.records import laws as codes
 from nonsmooth.contact.laws import LawTableBuilder
 from nonsmooth.schemes.incidents import event_table
 

@@ -11,7 +11,7 @@ its arguments does not compile and is caught when it runs.
 
 import warnings
 import weakref
-from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -29,9 +29,10 @@ __all__ = [
     "MATRIX",
     "PROJECT",
     "VECTOR",
-    "Arena",
     "Reference",
+    "address",
     "address_of",
+    "address_record",
     "addresses",
     "atomic_add",
     "atomic_load",
@@ -60,6 +61,8 @@ __all__ = [
     "numba_errors",
     "objmode",
     "parameter_unpacker",
+    "phase",
+    "scalars",
     "static_array",
     "typeof",
     "types",
@@ -109,64 +112,30 @@ def kernel(*args, **kwargs):
     ``internal=True``: part of a larger loop, always inlined there (handing dozens of arrays over costs more than a small
     step), without the wrappers for Python and C, which take longer to compile than the function itself.
 
-    ``part=True``: called by other kernels at its address (see `caller`): compiled once, never linked into them.
-
-    ``lean=True`` (always so for the two kinds above): indices are never negative, so that the code which would count them
-    from the end is left out; loops run over a handful of entries and are not vectorised, which would only add checks.
+    ``part=True``: called by other kernels at its address (see `caller`): compiled when that is first asked for, once, and never
+    linked into them. Its phases may stand below it, so that a step reads from top to bottom.
     """
     options = {"fastmath": False, "error_model": "numpy", "nogil": False, **kwargs}
-    lean, keep = options.pop("lean", False), options.pop("cache", True)
+    keep = options.pop("cache", True)
     if not options.pop("references", True):
         options["_nrt"] = False
     if options.pop("internal", False):
         options |= {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-        lean = True
     if options.pop("part", False):
         options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-        lean = True
     if args and callable(args[0]):
         return kernel(**kwargs)(args[0])
     signatures = None if not args else args[0] if isinstance(args[0], list) else [args[0]]
-    settings = _lean_settings if lean else _plain_settings
 
     def decorate(function):
-        return LazyKernel.declare(function, signatures, options, settings, keep) if JIT_ENABLED else function
+        return LazyKernel.declare(function, signatures, options, keep) if JIT_ENABLED else function
 
     return decorate
 
 
-def _plain_index(context, builder, index_type, index, size):
-    return context.cast(builder, index, index_type, types.intp)
-
-
-# not part of Numba's interface: a release without it compiles kernels that are somewhat slower
-_index = getattr(arrayobj, "fix_integer_index", None)
-_vectorise = numba.core.config.LOOP_VECTORIZE, numba.core.config.SLP_VECTORIZE
-
-
-@contextmanager
-def _compiler_settings(loop_vectorize, slp_vectorize, index):
-    """Inside, kernels are compiled with these settings (the caller holds the compiler's lock)."""
-    settings = numba.core.config
-    before = settings.LOOP_VECTORIZE, settings.SLP_VECTORIZE, getattr(arrayobj, "fix_integer_index", None)
-    settings.LOOP_VECTORIZE, settings.SLP_VECTORIZE = loop_vectorize, slp_vectorize
-    if _index is not None:
-        arrayobj.fix_integer_index = index
-    try:
-        yield
-    finally:
-        settings.LOOP_VECTORIZE, settings.SLP_VECTORIZE = before[:2]
-        if _index is not None:
-            arrayobj.fix_integer_index = before[2]
-
-
-def _plain_settings():
-    return _compiler_settings(*_vectorise, _index)
-
-
-def _lean_settings():
-    """Without negative indices and without the vectorisers."""
-    return _compiler_settings(0, 0, _plain_index)
+def phase(function):
+    """One phase of a step: a named part of a larger kernel, always inlined there, for whatever records it is handed."""
+    return kernel(internal=True, cache=False)(function)
 
 
 def user_kernel(function, signature=None, inner=False):
@@ -257,14 +226,17 @@ def addresses(functions, signatures):
     """
     if not JIT_ENABLED:
         return tuple(functions)
-    found = np.zeros(len(functions), dtype=np.int64)
-    for k, (function, signature) in enumerate(zip(functions, signatures)):
-        if function not in _known_addresses:  # looking one up takes longer than a short run
-            compiled = function.get_compile_result(signature)
-            address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
-            _known_addresses[function] = address
-        found[k] = _known_addresses[function]
-    return found
+    return np.array([address(f, signature) for f, signature in zip(functions, signatures)], dtype=np.int64)
+
+
+def address(function, signature):
+    """Address of a compiled function, as `caller` takes it."""
+    if not JIT_ENABLED:
+        return function
+    if function not in _known_addresses:  # looking one up takes longer than a short run
+        compiled = function.get_compile_result(signature)
+        _known_addresses[function] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+    return _known_addresses[function]
 
 
 _known_addresses: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
@@ -336,9 +308,9 @@ atomic_load = _atomic_load_compiled if JIT_ENABLED else lambda array, place: arr
 call_plain = _call_plain_compiled if JIT_ENABLED else lambda address: 0
 
 
-def by_reference(record_type):
-    """Two compiled functions (reference, at): a record of arrays to its address, valid while the function that took the
-    address runs, and back.
+def by_reference(example):
+    """Two compiled functions (reference, at) for records like `example` (named tuples of arrays and of `scalars`): a record to
+    its address, valid while the function that took the address runs, and back.
 
     A kernel with two dozen arrays has some two hundred arguments, which costs more than a small time step to hand over;
     the alternative, inlining one kernel into another, is what takes longest to compile. With a reference, parts of a loop
@@ -346,6 +318,7 @@ def by_reference(record_type):
     """
     if not JIT_ENABLED:
         return (lambda record: record), (lambda record: record)
+    record_type = example if isinstance(example, types.Type) else typeof(example)
 
     def leaves(llvm_type, path=()):
         elements = getattr(llvm_type, "elements", None)
@@ -391,25 +364,37 @@ def by_reference(record_type):
     return reference, at
 
 
-class Arena:
-    """Small arrays next to each other in one block of memory, so that a time step does not depend on where they happen to lie.
+def scalars(name, **fields):
+    """A type of record with named numbers, ``scalars("Info", residual=float, iterations=int)``: call it for a new one, all zero.
 
-    Arrays whose addresses agree in their last twelve bits get in each other's way in the processor.
+    Kernels and Python read and write its fields by name; it is handed over by reference.
     """
+    dtype = np.dtype([(field, np.float64 if kind is float else np.int64) for field, kind in fields.items()])
 
-    def __init__(self, size=1 << 12):
-        self._block = np.zeros(size + 64, dtype=np.uint8)
-        self._next = -self._block.ctypes.data % 64
+    def make():
+        return np.zeros(1, dtype).view(np.recarray)[0]
 
-    def zeros(self, shape, dtype=np.float64):
-        """As ``np.zeros``; a block of its own for what does not fit any more."""
-        count = int(np.prod(shape))
-        end = self._next + 8 * count
-        if end > self._block.size:
-            return np.zeros(shape, dtype)
-        array = self._block[self._next : end].view(dtype).reshape(shape)
-        self._next = end
-        return array
+    make.__name__ = make.__qualname__ = name
+    make.dtype = dtype
+    return make
+
+
+def address_record(**functions):
+    """Addresses by name, as a kernel takes them: of pairs (compiled function, signature), of `Reference`s, or numbers.
+
+    Where nothing is compiled, the functions and records themselves. The caller keeps what lives there alive.
+    """
+    if not JIT_ENABLED:
+        return SimpleNamespace(
+            **{
+                name: getattr(f, "record", f[0] if isinstance(f, tuple) else f)
+                for name, f in functions.items()
+            }
+        )
+    made = scalars("Addresses", **dict.fromkeys(functions, int))()
+    for name, value in functions.items():
+        setattr(made, name, address(*value) if isinstance(value, tuple) else getattr(value, "address", value))
+    return made
 
 
 class Reference:
@@ -430,6 +415,8 @@ class Reference:
         if isinstance(value, tuple):
             for member in value:
                 yield from cls._layout(member)
+        elif isinstance(value, np.record):
+            yield value.__array_interface__["data"][0]
         else:
             yield from (0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides)
 

@@ -3,8 +3,6 @@
 A run then costs what it uses: the parts of a loop that lies compiled on the disk are never touched.
 """
 
-from contextlib import nullcontext
-
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
@@ -22,13 +20,11 @@ class LazyKernel(CPUDispatcher):
 
     _declared = ()  # signatures that are still to be made
     _exact = _making = False
-    _settings = nullcontext
 
     @classmethod
-    def declare(cls, function, signatures, options, settings, keep=True):
-        """A kernel for exactly `signatures` (for any if None), compiled inside the context ``settings()``."""
+    def declare(cls, function, signatures, options, keep=True):
+        """A kernel for exactly `signatures` (for any if None)."""
         kernel = cls(function, targetoptions={"nopython": True, "boundscheck": None, **options})
-        kernel._settings = settings
         if keep:
             kernel._cache = KernelCache(function)
         if signatures is not None:
@@ -58,11 +54,6 @@ class LazyKernel(CPUDispatcher):
                 self._declared = ()
             finally:
                 self._making = self._can_compile = False
-
-    def compile(self, signature):
-        """Compile one signature, or fetch it, with the settings of this kernel also where another kernel asked for it."""
-        with global_compiler_lock, self._settings():
-            return super().compile(signature)
 
     def _compile_for_args(self, *args, **kws):
         if not self._exact:

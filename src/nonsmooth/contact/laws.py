@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nonsmooth._core.records import codes
-from nonsmooth._core.records.codes import Laws
+from nonsmooth._core.records import laws as codes
+from nonsmooth._core.records.laws import Laws, make_laws
 
 KIND_NAMES = {
     codes.HALF_LINE: "unilateral contact",
@@ -61,17 +61,10 @@ class LawTable:
 
     def core(self) -> Laws:
         """The table as the compiled loops take it (never empty, so that types stay the same)."""
-        n = max(self.n_laws, 1)
-        ints, reals = np.zeros((codes.N_INTS, n), dtype=np.int64), np.zeros((codes.N_REALS, n))
-        if self.n_laws:
-            ints[codes.KIND], ints[codes.ROW], ints[codes.DIM], ints[codes.LINK] = (
-                self.kind,
-                self.row,
-                self.dim,
-                self.link,
-            )
-            reals[codes.MU], reals[codes.E] = self.mu, self.e
-        return Laws(ints, reals)
+        table = make_laws(self.n_laws)
+        for name, column in zip(Laws._fields, table):
+            column[: self.n_laws] = getattr(self, name)
+        return table
 
 
 class LawTableBuilder:

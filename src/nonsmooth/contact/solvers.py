@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nonsmooth._core.records import options as codes
+from nonsmooth._core.records import problem as codes
 from nonsmooth.errors import InputError, NonFiniteError, NonsmoothWarning, RangeError
 
 R_FACTORS = {"local": 0, "row-sum": 1, "common": 2}
@@ -59,15 +59,11 @@ class _Solver:
                 f"`r_factor` of {name} is {self.r_factor!r}: one of {', '.join(R_FACTORS)} is wanted."
             )
 
-    def options(self) -> np.ndarray:
+    def options(self):
         """The options as the compiled loops take them."""
-        options = np.zeros(codes.N_OPTIONS)
-        options[codes.O_METHOD] = self.method
-        options[codes.O_TOL] = self.tol
-        options[codes.O_MAX_ITER] = self.max_iter
-        options[codes.O_OMEGA] = self.omega
-        options[codes.O_STRATEGY] = R_FACTORS[self.r_factor]
-        options[codes.O_NEWTON] = 12
+        options = codes.SolverOptions()
+        options.method, options.tol, options.max_iter = self.method, self.tol, self.max_iter
+        options.omega, options.strategy, options.newton = self.omega, R_FACTORS[self.r_factor], 12
         return options
 
 

@@ -26,22 +26,10 @@ from nonsmooth._core.jit import (
     JIT_ENABLED,
     MATRIX,
     VECTOR,
+    address_record,
 )
-from nonsmooth._core.records import codes
-from nonsmooth._core.records.codes import (
-    N_SIZES,
-    S_CONST_M,
-    S_CONST_W,
-    S_HAS_B,
-    S_HAS_BOUNDS,
-    S_HAS_ZETA,
-    S_NL,
-    S_NN,
-    S_NQ,
-    S_NR,
-    S_NU,
-    S_UNIT,
-)
+from nonsmooth._core.records import laws as codes
+from nonsmooth._core.records.scene import MODEL_FUNCTIONS, ModelRecord, Size
 from nonsmooth._core.stepping.trivial import no_matrix, no_projection, no_vector
 from nonsmooth.contact.laws import LawTable, LawTableBuilder
 from nonsmooth.errors import InputError, ModelError, ShapeError
@@ -397,18 +385,30 @@ class Model:
                 in_python.append(name)
         return project
 
-    def sizes(self) -> np.ndarray:
+    def size(self):
         """Sizes and flags for the compiled loops."""
-        core = self.core
-        size = np.zeros(N_SIZES + len(self.quaternions), dtype=np.int64)
-        size[S_NQ], size[S_NU] = self.n_q, self.n_u
-        size[S_NN], size[S_NL], size[S_NR] = self.laws.n_N, self.laws.n_laws, self.laws.n_rows
-        size[S_HAS_B] = self.f_kinematics is not None
-        size[S_CONST_M], size[S_CONST_W] = self._compiled["constant"]
-        size[S_HAS_ZETA] = core.zeta is not no_vector
-        size[S_HAS_BOUNDS] = core.bounds is not no_vector
-        size[S_UNIT], size[N_SIZES:] = len(self.quaternions), self.quaternions
+        core, size = self.core, Size()
+        size.n_q, size.n_u, size.n_unit = self.n_q, self.n_u, len(self.quaternions)
+        size.n_N, size.n_laws, size.n_rows = self.laws.n_N, self.laws.n_laws, self.laws.n_rows
+        size.has_B = self.f_kinematics is not None
+        size.constant_M, size.constant_W = self._compiled["constant"]
+        size.has_zeta = core.zeta is not no_vector
+        size.has_bounds = core.bounds is not no_vector
         return size
+
+    def record(self) -> ModelRecord:
+        """What the compiled loops see of the model (which keeps the functions alive)."""
+        functions = {
+            name: (
+                getattr(self.core, name),
+                MATRIX if name in ("mass", "directions", "kinematics") else VECTOR,
+            )
+            for name in MODEL_FUNCTIONS
+        }
+        unit = np.array(self.quaternions or (0,), dtype=np.int64)
+        return ModelRecord(
+            address_record(**functions), self.size(), self.laws.core(), self.parameters.flat, unit
+        )
 
     # -- plain NumPy ------------------------------------------------------------------------------------------------
 

@@ -1,24 +1,31 @@
-"""What a scheme owes, and what the driver gives.
+"""What a scheme owes, and what it is given.
 
-A scheme is a small frozen object of options. It owes
+A scheme is a frozen object of options. It owes
 
-1. ``name``: its key in `METHODS`;
-2. ``start(model, state, plan) -> Run``: a run that has taken no step yet;
-3. a `Run` whose ``advance(budget)`` takes at most `budget` steps inside compiled code, writes finished columns into
-   its buffers and returns a status; all progress lives in arrays, so that an exception raised by a user function, or
-   Ctrl-C between two slices, loses nothing;
-4. steps that are pure: they can be tried, rejected and repeated with half the size.
+1. ``name``: its key in `METHODS`, and ``order``, what it promises in smooth phases;
+2. ``step``: a compiled ``step(scene, state, t, dt) -> status`` (signature `STEP`; see `_core.records.scene`): it reads the begin from
+   `state`, writes the end into ``scene.end`` and what happened into ``scene.info``, and changes nothing else that a later step depends
+   on, so that it can be tried, thrown away and tried again;
+3. ``between`` (optional): the state inside the step just taken, for output between steps; by default straight lines;
+4. ``start(model, t, q, u, plan) -> SchemeRun``: its run before the first step. A scheme with constant step inherits it from
+   `ConstantStep`, one that chooses its own step makes a subclass of `SchemeRun` with its own record;
+5. ``audit(model, result, totals, ...)``: how its claims are checked by a second route;
+6. a test of its order of convergence.
 
-The driver strings slices of at most 50 ms together, cuts the span at breakpoints, streams output, shows progress and
-turns status codes into typed errors. It knows no scheme.
+One compiled loop (`_core.stepping.run_loop`) takes the steps, and one driver strings its slices together; both know no scheme.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
+
+from nonsmooth._core.stepping.between import along_the_step
+from nonsmooth._core.stepping.run_loop import run
+from nonsmooth.errors import InputError, NonFiniteError, RangeError
 
 
 @dataclass
@@ -49,30 +56,68 @@ class Plan:
     keep_begin: bool = False
 
 
-class Run(Protocol):
-    """A run in progress."""
+class Scheme:
+    """Base of all schemes: see the module's text for what a scheme owes."""
 
-    t: float
-    finished_segment: bool
+    name: ClassVar[str]
+    order: Any
+    step: ClassVar[Any]
+    between: ClassVar[Any] = along_the_step
+    loop: ClassVar[Any] = run
+    locates: ClassVar[bool] = (
+        False  # whether its events are located, so that accumulation points can be told from them
+    )
 
-    def begin_segment(self, t_begin: float, t_end: float) -> None: ...
+    def options(self) -> dict[str, Any]:
+        """Options by name, for the result."""
+        raise NotImplementedError(f"the scheme {type(self).__name__} must tell its options")
 
-    def advance(self, budget: int) -> int: ...
+    def estimate_steps(self, segments) -> int | None:
+        """Number of steps, if it is known beforehand."""
+        return None
 
-    def output_full(self) -> bool: ...
+    def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
+        """A run that has taken no step yet."""
+        raise NotImplementedError(f"the scheme {type(self).__name__} must start its runs")
 
-    def take_output(self) -> dict[str, np.ndarray]: ...
+    def audit(self, model, result, totals, plan: Plan, samples):
+        """Check a run by a second route."""
+        from nonsmooth.results.audit import audit_moreau
 
-    def take_events(self) -> tuple[np.ndarray, np.ndarray]: ...
-
-    def totals(self) -> dict[str, Any]: ...
+        return audit_moreau(model, result, totals, samples=samples, max_checked=0)
 
 
-class Scheme(Protocol):
-    """A configured scheme."""
+class ConstantStep(Scheme):
+    """A scheme whose steps have one length `dt`; the last one before a breakpoint or the end is shortened to hit it."""
 
-    name: str
+    dt: float
 
-    def start(self, model: Any, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> Run: ...
+    def steps_in(self, t_begin: float, t_end: float) -> int:
+        """Number of steps in a segment; a remainder below 1e-9 dt is rounding, not a step."""
+        return max(int(math.ceil((t_end - t_begin) / self.dt - 1e-9)), 1)
 
-    def estimate_steps(self, segments: list[tuple[float, float]]) -> int: ...
+    def estimate_steps(self, segments) -> int:
+        return sum(self.steps_in(a, b) for a, b in segments)
+
+    def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
+        from nonsmooth.schemes.run import ConstantStepRun
+
+        return ConstantStepRun(self, model, t, q, u, plan)
+
+    def options(self) -> dict[str, Any]:
+        return {"dt": self.dt}
+
+
+def checked_step(dt) -> float:
+    """A step size as a user gives it."""
+    try:
+        if isinstance(dt, bool | str):
+            raise TypeError("not a number")
+        value = float(dt)
+    except (TypeError, ValueError) as exc:
+        raise InputError(f"`dt` is {dt!r}: a number is wanted.") from exc
+    if not math.isfinite(value):
+        raise NonFiniteError(f"`dt` is {value}: it must be finite.")
+    if value <= 0:
+        raise RangeError(f"`dt` is {value:g}: the step size must be positive.")
+    return value

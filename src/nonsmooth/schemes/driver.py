@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.stepping import moreau as codes
+from nonsmooth._core.records import status as codes
 from nonsmooth.errors import (
     ConvergenceError,
     InputError,
@@ -162,15 +162,15 @@ class Driver:
         if status == codes.UNCONVERGED:
             from nonsmooth.schemes.dump import dump_step
 
-            dumped = " " + dump_step(self.dump_path, run.prox, run.info) if self.on_failure == "dump" else ""
+            dumped = " " + dump_step(self.dump_path, run.problem) if self.on_failure == "dump" else ""
             raise ConvergenceError(
                 f"the contact problem of the step from t = {t:.9g} to {t + dt:.9g} was left with residual "
-                f"{run.info[codes.I_RES]:.3g} after {int(run.info[codes.I_ITER])} iterations ({int(run.info[codes.I_ACTIVE])} "
+                f"{run.info.residual:.3g} after {int(run.info.iterations)} iterations ({int(run.problem.count.laws)} "
                 'active laws): try on_failure="halve", a larger max_iter, or on_failure="accept" to go on with such steps '
                 "marked." + dumped
             )
         if status == codes.MASS_SINGULAR:
-            q_M = run.work.coords[codes.Q_M]
+            q_M = run.work.q_m
             M = self.model.mass_matrix(t + dt / 2, q_M)
             condition = np.linalg.cond(M) if np.all(np.isfinite(M)) else float("nan")
             raise IntegrationError(
@@ -178,7 +178,7 @@ class Driver:
                 "coordinates run into a singularity; choose others or stop before."
             )
         if status == codes.ZERO_DIRECTION and np.all(np.isfinite(run.work.WT)):
-            name = self.model.laws.name[int(run.info[codes.I_LAW])]
+            name = self.model.laws.name[int(run.info.law)]
             raise ModelError(
                 f"the direction of {name!r} vanished at t = {t + dt / 2:.9g}: its gap or tangent does not depend on q there."
             )
@@ -189,7 +189,7 @@ class Driver:
     def _non_finite(self, t, dt) -> NonsmoothError:
         """Which function is to blame for a NaN or infinity in the step from t."""
         model, run = self.model, self.run
-        t_M, q_M, u = t + dt / 2, run.work.coords[codes.Q_M].copy(), run.state.u.copy()
+        t_M, q_M, u = t + dt / 2, run.work.q_m.copy(), run.state.u.copy()
         for f in model.functions:
             value = f.call(t_M, q_M, u, model.parameters.flat)
             if not np.all(np.isfinite(value)):
@@ -213,11 +213,7 @@ class Driver:
                     f"the direction of {name!r} (a derivative of its gap, or its tangent) is not finite at t = {t_M:.9g}; last "
                     f"good instant t = {t:.9g}. The gap function has no derivative there: give `jacobian`, or change it."
                 )
-        component = int(
-            np.argmax(
-                ~np.isfinite(np.concatenate([run.work.coords[codes.Q_NEW], run.work.speeds[codes.U_NEW]]))
-            )
-        )
+        component = int(np.argmax(~np.isfinite(np.concatenate([run.scene.end.q, run.scene.end.u]))))
         return NonFiniteStateError(
             f"component {component} of the state (q, u) overflows in the step from t = {t:.9g}; last good instant "
             f"t = {t:.9g}. The motion grows without bound or the step is too large: try a smaller dt."
@@ -281,6 +277,6 @@ class Driver:
     def _last_calls(self):
         """Where model functions may have been called when a step failed: the point of evaluation, at instants of the step."""
         run = self.run
-        q, u = run.work.coords[codes.Q_M].copy(), run.state.u.copy()
+        q, u = run.work.q_m.copy(), run.state.u.copy()
         for t in (run.t + run.dt / 2, *(run.t + np.linspace(0.0, 1.0, 17) * run.longest)):
             yield float(t), q, u

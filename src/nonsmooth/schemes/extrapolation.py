@@ -2,7 +2,7 @@
 
 Three modules, each wrapping the one below without knowing it (Studer, Leine, Glocker 2008, sec. 9): the time-stepping
 module (`_core.stepping.moreau`), the extrapolation module (`_core.stepping.extrapolation`) and the step-size adjustment module
-(`_core.stepping.extrapolation_run`).
+(`_core.stepping.adjustment`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.jit import Reference
-from nonsmooth._core.records.codes import S_CONST_W
-from nonsmooth._core.records.options import O_ENDURING, O_IMPLICIT
-from nonsmooth._core.stepping import moreau as core
+from nonsmooth._core.jit import Reference, address_record
+from nonsmooth._core.records.scene import STEP
+from nonsmooth._core.records.status import OK, UNCONVERGED
 from nonsmooth.contact.solvers import Exact, _Solver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
 from nonsmooth.model.rotations import normalised
-from nonsmooth.schemes.base import Plan
-from nonsmooth.schemes.run import CompiledRun
+from nonsmooth.schemes.base import Plan, Scheme
+from nonsmooth.schemes.run import SchemeRun
 
 MAX_LEVELS = 16
 SEQUENCES = {
@@ -33,7 +32,7 @@ SEQUENCES = {
 
 
 @dataclass(frozen=True)
-class ExtrapolatedMoreau:
+class ExtrapolatedMoreau(Scheme):
     """Time-stepping with switching-point search, step-size adjustment and extrapolation.
 
     Parameters
@@ -71,6 +70,7 @@ class ExtrapolatedMoreau:
     solver: _Solver = field(default_factory=Exact)
 
     name = "extrapolated-moreau"
+    locates = True
 
     def __post_init__(self):
         for name in ("dt_min", "dt_max"):
@@ -144,9 +144,6 @@ class ExtrapolatedMoreau:
         chosen["substeps"] = self.substeps if isinstance(self.substeps, str) else str(list(self.substeps))
         return {name: value for name, value in chosen.items() if value is not None}
 
-    def estimate_steps(self, segments) -> int | None:
-        return None
-
     def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> ExtrapolatedRun:
         return ExtrapolatedRun(self, model, t, q, u, plan)
 
@@ -208,23 +205,52 @@ def time_scale(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> fl
 CROSSING = 0.01
 
 
-class ExtrapolatedRun(CompiledRun):
+class ExtrapolatedRun(SchemeRun):
     """A run of `ExtrapolatedMoreau` in progress."""
 
     def __init__(self, scheme: ExtrapolatedMoreau, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
-        from nonsmooth._core.stepping import extrapolation as ex
-        from nonsmooth._core.stepping import extrapolation_run as xr
+        from nonsmooth._core.stepping import adjustment, extrapolation, moreau, switching_points
 
-        self.ex, self.xr, self.scheme = ex, xr, scheme
-        self.parts = ((ex.main_step, ex.MAIN), None)
-        curved = model.laws.n_rows > 0 and not model.sizes()[S_CONST_W]
+        self._infinity = switching_points.INFINITY
+        size, laws = model.size(), model.laws
+        curved = laws.n_rows > 0 and not size.constant_W
+        levels = int(scheme.order or scheme.max_order)
+        at = dict.fromkeys(extrapolation.ADDRESSES, 0) | {
+            "main": (extrapolation.main_step, extrapolation.MAIN)
+        }
         if curved:  # only then compiled
-            from nonsmooth._core.stepping.hold_laws import hold
+            from nonsmooth._core.stepping.hold_laws import HOLD, hold
 
-            self.parts = (self.parts[0], (hold, ex.HOLD))
-        super().__init__(model, scheme.solver.options(), t, q, u, plan)
-        laws = model.laws
-        span = plan.segments[-1][1] - plan.segments[0][0] if plan.segments else 1.0
+            at["hold"] = (hold, HOLD)
+        self.own = extrapolation.make_own(address_record(**at), size, levels, scheme.sequence())
+        base = moreau.implicit_step if scheme.base == "implicit" else moreau.moreau_step
+        super().__init__(
+            scheme, model, t, q, u, plan,
+            parts={
+                "step": (adjustment.extrapolated_step, STEP), "between": (adjustment.extrapolated_between, adjustment.BETWEEN),
+                "base": (base, STEP), "own": Reference(self.own),
+            },
+        )  # fmt: skip
+        states = {
+            "sub": self.own.tableau.sub, "previous": self.own.previous.state, "actual": self.own.actual.state,
+            "between": self.scene.between,
+        }  # fmt: skip
+        self._states = {name: Reference(state) for name, state in states.items()}
+        for name, reference in self._states.items():
+            setattr(self.own.at, name, reference.address)
+        self.ask.unit = 0  # only the ends of main steps are divided by their length, which hides no error
+        self.ask.enduring = curved
+        self.control = self.own.control
+        self._set_control(scheme, model, t, q, u, curved, levels)
+        for point in (self.own.accepted, self.own.previous, self.own.actual):
+            point.state.q[:], point.state.u[:], point.span.t_E = q, u, t
+        if laws.n_N:
+            self._look_at_start(t, q, u)
+        self._closed: dict[int, int] = {}  # step in which a law became a constraint last
+
+    def _set_control(self, scheme, model, t, q, u, curved, levels):
+        control, tableau = self.control, self.own.tableau
+        span = self.plan.segments[-1][1] - self.plan.segments[0][0] if self.plan.segments else 1.0
         self.dt_min, self.dt_max = scheme.step_limits(model, t, q, u, span)
         if scheme.locate:
             # the root of the law's function is known far better than dt_min, and a crossing step costs the same at any length;
@@ -233,49 +259,35 @@ class ExtrapolatedRun(CompiledRun):
             self.dt_min = max(CROSSING * self.dt_min, min(rounding, self.dt_min))
         # a start at the origin of its coordinates tells no length, but its velocities do
         length = max(np.max(np.abs(q), initial=0.0), 1e-6 * span * np.max(np.abs(u), initial=0.0)) or 1.0
-        self.options[O_IMPLICIT] = scheme.base == "implicit"
-        levels = int(scheme.order or scheme.max_order)
-        self.x = ex.make_tableau(model.n_q, model.n_u, laws.n_rows, laws.n_laws, levels, scheme.sequence())
-        self.x.e_0[: laws.n_laws] = laws.e
+        tableau.e_0[: model.laws.n_laws] = model.laws.e
         # a component that starts at zero is measured against the largest of its kind
         for part, values in ((slice(0, q.size), q), (slice(q.size, None), u)):
-            self.x.scale[part] = np.maximum(np.abs(values), 0.01 * np.max(np.abs(values), initial=0.0))
-        self.xi, self.xf = self.x.xi, self.x.xf
-        self.xi[ex.X_MAX_ORDER] = levels
-        self.xi[ex.X_FIXED] = int(scheme.order or 0)
-        self.xi[ex.X_LOCATE] = scheme.locate
-        self.xi[ex.X_EMOD] = scheme.restitution == "modified"
-        self.xi[ex.X_ACCEPT] = plan.accept
-        self.xf[ex.F_DT_MIN], self.xf[ex.F_DT_MAX] = self.dt_min, self.dt_max
-        self.xf[ex.F_RTOL], self.xf[ex.F_ATOL] = scheme.rtol, scheme.atol
-        self.xf[ex.F_DT_NEXT] = self.dt_min
-        self.xf[ex.F_DT_CROSS] = self.xf[ex.F_DT_SMOOTH] = self.dt_min
-        self.xf[ex.F_T_NOINC] = t
-        self.xf[ex.F_GAP_TOL] = 1e-12 * length
-        self.xf[ex.F_STAY] = self.xf[ex.F_STAY_LONG] = max(1e-9, 10 * scheme.rtol) * length
+            tableau.scale[part] = np.maximum(np.abs(values), 0.01 * np.max(np.abs(values), initial=0.0))
+        control.max_order, control.fixed_order = levels, int(scheme.order or 0)
+        control.locate, control.modified_e = scheme.locate, scheme.restitution == "modified"
+        control.implicit = scheme.base == "implicit"
+        control.dt_min, control.dt_max = self.dt_min, self.dt_max
+        control.rtol, control.atol = scheme.rtol, scheme.atol
+        control.dt_next = control.dt_cross = control.dt_smooth = self.dt_min
+        control.t_no_increase, control.first = t, 1
+        control.gap_tol = 1e-12 * length
+        control.stay = control.stay_long = max(1e-9, 10 * scheme.rtol) * length
         if curved:
-            self.xf[ex.F_STAY_LONG] = max(0.1 * length, self.xf[ex.F_STAY])
-            self.options[O_ENDURING] = 1.0
-        self.s = ex.make_steps(model.n_q, model.n_u, laws.n_N, laws.n_rows, laws.n_laws)
-        self.s.q[:], self.s.u[:] = q, u
-        if laws.n_N:
-            self._look_at_start(t, q, u)
-        self._closed: dict[int, int] = {}  # step in which a law became a constraint last
-        self.s.scalars[:, ex.K_T_E] = t
-        self._references += [Reference(self.x), Reference(self.s)]
-        self.at_tableau, self.at_steps = (r.address for r in self._references[-2:])
+            control.stay_long = max(0.1 * length, control.stay)
 
     def _look_at_start(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
         """Contacts that rest on each other within rounding are closed; one about to close does so after the first step, which
         only sets the modes."""
         gap, rate = self._gaps(t, q, u)
-        rests = (np.abs(gap) <= self.xf[self.ex.F_GAP_TOL]) & self._small(rate, u)
-        self.s.modes[:, : gap.size] = rests
+        rests = (np.abs(gap) <= self.control.gap_tol) & self._small(rate, u)
+        for point in (self.own.accepted, self.own.previous, self.own.actual):
+            point.state.modes[: gap.size] = rests
+        self.state.modes[: gap.size] = rests
         if np.any(rate < 0.0):
             left = gap[rate < 0.0] / -rate[rate < 0.0]
             left = left[left > 64 * np.finfo(float).eps * max(abs(t), self.dt_min)]
             if np.any(left < 0.6 * self.dt_min):
-                self.xf[self.ex.F_DT_NEXT] = np.min(left)
+                self.control.dt_next = np.min(left)
 
     def _gaps(self, t: float, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gaps and their rates."""
@@ -289,58 +301,34 @@ class ExtrapolatedRun(CompiledRun):
         return np.abs(rate) <= 1e-9 * np.max(np.abs(u), initial=0.0)
 
     def begin_segment(self, t_begin: float, t_end: float) -> None:
-        ex = self.ex
-        self.xf[ex.F_T_END] = t_end
+        super().begin_segment(t_begin, t_end)
         # what was learned about the approach to a switching point does not hold beyond a discontinuity in time
-        self.xf[ex.F_RIGHT] = self.xr.INFINITY
-        self.xf[[ex.F_T_PHI, ex.F_T_PHI_OLD, ex.F_T_TRIED, ex.F_T_ROOT, ex.F_T_OLD]] = -self.xr.INFINITY
-        self.counters[core.C_STEP], self.counters[core.C_STEPS] = 0, 1
-        self.counters[core.C_TAIL] = t_end == self.plan.segments[-1][1]
-        self.t_end = t_end
-
-    @property
-    def t(self) -> float:
-        return float(self.s.scalars[self.ex.ACCEPTED, self.ex.K_T_E])
-
-    @property
-    def dt(self) -> float:
-        """Size of the base step that failed last."""
-        return float(self.x.note[self.ex.N_LAST_H])
+        control = self.control
+        control.t_right = self._infinity
+        control.t_phi = control.t_phi_old = control.t_tried = control.t_root = control.t_old = -self._infinity
 
     @property
     def longest(self) -> float:
         """How far the main step about to be taken may reach."""
-        return float(min(self.xf[self.ex.F_DT_NEXT], self.dt_max, self.t_end - self.t))
-
-    @property
-    def base_steps(self) -> int:
-        return int(self.xi[self.ex.X_BASE])
+        return float(min(self.control.dt_next, self.dt_max, self.clock.t_end - self.t))
 
     def advance(self, budget: int) -> int:
-        status = self._loop(budget)
-        last = self.finished_segment and self.counters[core.C_TAIL] and self.model.laws.n_N
-        if status == core.OK and last:
-            rows = self.plan.t_eval.size == 0 and self.output_full()
-            if rows or self.counters[core.C_EVENTS] + 3 * self.model.laws.n_laws > self.events.shape[0]:
-                self.counters[core.C_STEP] = 0  # no room: once more when the buffers are empty
+        status = super().advance(budget)
+        last = self.finished_segment and self.clock.tail and self.model.laws.n_N
+        if status == OK and last:
+            full = self.plan.t_eval.size == 0 and self.output_full()
+            if full or self.clock.logged + 3 * self.model.laws.n_laws > self.log.step.size:
+                self.clock.finished = 0  # no room: once more when the buffers are empty
             else:
                 status = self._impact_at_end() if self._closes_now() else status
                 self._parts_at_end()
-        self.rejected = int(self.xi[self.ex.X_REJECTED])
         return status
-
-    def _loop(self, budget: int) -> int:
-        return self.xr.run_extrapolated(
-            self.at_scene, self.at_prox, self.at_tableau, self.at_steps, self.at_output, self.counters, self.events,
-            self.event_times, self.plan.t_eval, budget,
-        )  # fmt: skip
 
     def _closes_now(self) -> bool:
         """Whether an open contact closes at the end of the span, as far as the instant of an impact can be told."""
-        s, last = self.s, self.ex.ACCEPTED
-        n_N = self.model.laws.n_N
-        gap, rate = s.gap[last, :n_N], s.rate[last, :n_N]
-        self._ends = (s.modes[last, :n_N] != 1) & (rate < 0.0) & (gap <= -0.3 * self.dt_min * rate)
+        last, n_N = self.own.accepted, self.model.laws.n_N
+        gap, rate = last.gap[:n_N], last.rate[:n_N]
+        self._ends = (last.state.modes[:n_N] != 1) & (rate < 0.0) & (gap <= -0.3 * self.dt_min * rate)
         return bool(np.any(self._ends))
 
     def _impact_at_end(self) -> int:
@@ -348,58 +336,63 @@ class ExtrapolatedRun(CompiledRun):
 
         An impact earlier by d than the end has let the state fly on: q + B (u_after - u_before) d.
         """
-        ex, s, out, counters, last = self.ex, self.s, self.out, self.counters, self.ex.ACCEPTED
-        q, u = s.q[last].copy(), s.u[last].copy()
-        column, event = int(counters[core.C_OUT]), int(counters[core.C_EVENTS])
-        gap, rate = self._gaps(self.t_end, q, u)
-        worst = self._totals[[core.T_GAP, core.T_GAP_T]]
-        beyond = self.t_end + self.dt_min
-        self.xf[ex.F_T_END] = beyond
+        out, clock, last = self.out, self.clock, self.own.accepted.state
+        t_end = float(clock.t_end)
+        q, u = last.q.copy(), last.u.copy()
+        column, entry = int(clock.stored), int(clock.logged)
+        gap, rate = self._gaps(t_end, q, u)
+        worst = float(self.books.gap), float(self.books.gap_t)
+        beyond = t_end + self.dt_min
+        clock.t_end = self.ask.t_stop = beyond
         # the length as it comes out in rounded instants: a step that is longer than the crossing step would be extrapolated
-        self.xf[[ex.F_DT_NEXT, ex.F_DT_CROSS]] = beyond - self.t_end
-        counters[core.C_STEP] = 0
-        status = self._loop(1)
-        counters[core.C_STEP] = counters[core.C_STEPS]
-        self.xf[ex.F_T_END] = self.t_end
-        s.scalars[:, ex.K_T_E] = self.t_end
-        if status != core.OK:  # a function ends with the span: so does the run, before the impact
-            return core.OK
+        self.control.dt_next = self.control.dt_cross = beyond - t_end
+        clock.finished = 0
+        status = super().advance(1)
+        clock.finished, clock.t, clock.t_end, self.ask.t_stop = 1, t_end, t_end, t_end
+        for point in (self.own.accepted, self.own.previous, self.own.actual):
+            point.span.t_E = t_end
+        if status != OK:  # a function ends with the span: so does the run, before the impact
+            return OK
         early = max(0.0, float(np.max(gap[self._ends] / rate[self._ends])))
-        B = np.eye(u.size) if self.model.f_kinematics is None else self.model.kinematic_matrix(self.t_end, q)
-        q = q + B @ (s.u[last] - u) * early
+        B = np.eye(u.size) if self.model.f_kinematics is None else self.model.kinematic_matrix(t_end, q)
+        q = q + B @ (last.u - u) * early
         # what stays closed stays on the contact
-        gap, rate = self._gaps(self.t_end, q, s.u[last])
+        gap, rate = self._gaps(t_end, q, last.u)
         stays = self._ends & self._small(rate, u)
         if np.any(stays):
-            J = self.model.directions(self.t_end, q)[0][: gap.size][stays]
-            M_inv_JT = np.linalg.solve(self.model.mass_matrix(self.t_end, q), J.T)
+            J = self.model.directions(t_end, q)[0][: gap.size][stays]
+            M_inv_JT = np.linalg.solve(self.model.mass_matrix(t_end, q), J.T)
             q = q - B @ (M_inv_JT @ (np.linalg.pinv(J @ M_inv_JT) @ gap[stays]))
-        s.q[:] = normalised(q, self.model.quaternions)
-        columns = slice(column, int(counters[core.C_OUT]))
-        if self.plan.t_eval.size and column and out.scalars[column - 1, 0] == self.t_end:
+        q = normalised(q, self.model.quaternions)
+        for state in (self.own.accepted.state, self.own.previous.state, self.own.actual.state, self.state):
+            state.q[:] = q
+        columns = slice(column, int(clock.stored))
+        if self.plan.t_eval.size and column and out.t[column - 1] == t_end:
             columns = slice(column - 1, column)  # a right limit is wanted
-        out.scalars[columns, 0], out.q[columns], out.u[columns] = self.t_end, s.q[last], s.u[last]
-        out.P[columns], out.modes[columns] = s.P[last, : out.P.shape[1]], s.modes[last, : out.modes.shape[1]]
-        self._totals[[core.T_GAP, core.T_GAP_T]] = worst
-        times = self.event_times[event : counters[core.C_EVENTS]]
-        np.minimum(times, self.t_end, out=times)
+        out.t[columns], out.q[columns], out.u[columns] = t_end, q, last.u
+        out.P[columns], out.modes[columns] = last.P[: out.P.shape[1]], last.modes[: out.modes.shape[1]]
+        self.books.gap, self.books.gap_t = worst
+        for times in (self.log.t_begin, self.log.t_end, self.log.t_best):
+            new = times[entry : clock.logged]
+            np.minimum(new, t_end, out=new)
         return status
 
     def _parts_at_end(self) -> None:
         """A contact that closed in the last step and parts with some velocity has closed and opened at once."""
-        counters, s, last = self.counters, self.s, self.ex.ACCEPTED
-        rate, u = s.rate[last, : self.model.laws.n_N], s.u[last]
+        clock, log, last = self.clock, self.log, self.own.accepted
+        rate = last.rate[: self.model.laws.n_N]
         self._note_closed()
-        for law in np.flatnonzero((rate > 0.0) & ~self._small(rate, u)):
-            if self._closed.pop(int(law), -1) == counters[core.C_TOTAL] - 1:
-                k = int(counters[core.C_EVENTS])
-                self.events[k] = counters[core.C_TOTAL], law, 1, -2
-                self.event_times[k] = self.t_end, self.t_end, np.nan
-                counters[core.C_EVENTS] += 1
+        for law in np.flatnonzero((rate > 0.0) & ~self._small(rate, last.state.u)):
+            if self._closed.pop(int(law), -1) == clock.total - 1:
+                k = int(clock.logged)
+                log.step[k], log.law[k], log.before[k], log.after[k] = clock.total, law, 1, -2
+                log.t_begin[k], log.t_end[k], log.t_best[k] = clock.t_end, clock.t_end, np.nan
+                clock.logged += 1
 
     def _note_closed(self) -> None:
-        for step, law, _, mode in self.events[: self.counters[core.C_EVENTS]].tolist():
-            self._closed[law] = step if mode == 1 else -1
+        n = self.clock.logged
+        for step, law, mode in zip(self.log.step[:n], self.log.law[:n], self.log.after[:n]):
+            self._closed[int(law)] = int(step) if mode == 1 else -1
 
     def take_events(self) -> tuple[np.ndarray, np.ndarray]:
         self._note_closed()
@@ -407,17 +400,13 @@ class ExtrapolatedRun(CompiledRun):
 
     def retry_halved(self, levels: int) -> int:
         """After a failed base step: go on with a smaller main step, if there is one."""
-        self.state.u[:] = self.s.u[self.ex.ACCEPTED]
-        if self.xf[self.ex.F_DT_NEXT] <= self.dt_min * (1 + 1e-9):
-            return core.UNCONVERGED
-        smaller = 0.5 * self.xf[self.ex.F_DT_NEXT]
-        self.xf[self.ex.F_DT_NEXT] = smaller if smaller >= 3 * self.dt_min else self.dt_min
-        self.xi[self.ex.X_REJECTED] += 1
-        return core.OK
+        control = self.control
+        if control.dt_next <= self.dt_min * (1 + 1e-9):
+            return UNCONVERGED
+        smaller = 0.5 * control.dt_next
+        control.dt_next = smaller if smaller >= 3 * self.dt_min else self.dt_min
+        self.clock.rejected += 1
+        return OK
 
-    def describe(self, third, fourth):
-        return {
-            "order": fourth.astype(np.int64),
-            "residual": third,
-            "iterations": np.zeros(third.size, dtype=np.int64),
-        }
+    def _residual(self, n):
+        return self.out.error[:n]

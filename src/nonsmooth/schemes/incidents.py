@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonsmooth._core.records import codes
+from nonsmooth._core.records import laws as codes
 from nonsmooth.results.events import EventTable, kind_code
 
 

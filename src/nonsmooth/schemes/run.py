@@ -1,132 +1,256 @@
-"""What the runs of all compiled schemes have in common: model data, output and event buffers, running totals."""
+"""A run in progress, of any scheme: the records its compiled loop works on, and their meaning for the driver."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.jit import Arena, Reference
+from nonsmooth._core.jit import Reference, address_record
 from nonsmooth._core.laws import solve_laws
-from nonsmooth._core.laws.projections import make_prox
-from nonsmooth._core.stepping import moreau as core
+from nonsmooth._core.records.problem import SolverOptions, make_problem
+from nonsmooth._core.records.run import Clock, RunRecord, make_log, make_output
+from nonsmooth._core.records.scene import BETWEEN, PARTS, STEP, Ask, Books, Info, Scene, make_state, make_work
+from nonsmooth._core.records.status import OK, UNCONVERGED
+from nonsmooth._core.stepping.run_loop import run
 from nonsmooth.schemes.base import Plan
 
+LOG_ROWS = 4096
 
-class CompiledRun(ABC):
-    """The arrays a compiled loop works on, and their meaning for the driver.
+
+class SchemeRun:
+    """A run of a scheme.
 
     Parameters
     ----------
+    scheme : Scheme
     model : Model
-    options : ndarray
-        Options of the contact solver.
-    q, u : ndarray
+    t, q, u : float, ndarray, ndarray
         Start.
     plan : Plan
+    parts : dict
+        Compiled parts of the scheme besides `step` and `between`: pairs (function, signature), or `Reference`s to records.
+    n_own : int
+        How many numbers the scheme remembers from step to step besides the state.
     """
 
-    #: parts A_MAIN and A_HOLD of the loop, beyond those of Moreau's: pairs (compiled function, signature), or None
-    parts: tuple = (None, None)
+    controlled = True
 
-    def __init__(self, model, options: np.ndarray, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
+    def __init__(
+        self, scheme, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan, parts=None, n_own=0
+    ):
         laws = model.laws
-        self.model, self.plan = model, plan
-        self.options = options
-        zeros = Arena().zeros
-        self.work = core.make_work(model.n_q, model.n_u, laws.n_N, laws.n_laws, laws.n_rows, zeros)
-        *functions, project = model.core
-        self.prox = make_prox(solve_laws.functions(project), laws.n_laws, laws.n_rows, options, zeros)
-        self.info = zeros(core.N_INFO)
-        self._totals = zeros(core.N_TOTALS)
-        self._totals[core.T_GAP] = math.inf
-        unit = None
-        if model.quaternions:  # only then compiled
-            from nonsmooth._core.stepping.unit_quaternions import unit_quaternions
-
-            unit = (unit_quaternions, core.UNIT)
-        self.scene = core.Scene(
-            core.functions(functions, (*self.parts, unit)), laws.core(), model.sizes(), options, model.parameters.flat, self.work,
-            self.prox, self.info, self._totals,
+        self.scheme, self.model, self.plan = scheme, model, plan
+        self._loop = type(scheme).loop
+        record = model.record()
+        size = record.size
+        solver = getattr(scheme, "solver", None)
+        self.problem = make_problem(
+            solve_laws.addresses(model.core.project), laws.n_laws, laws.n_rows,
+            solver.options() if solver is not None else SolverOptions(),
         )  # fmt: skip
-        self.state = core.State(
-            zeros(q.size), zeros(u.size), zeros(max(laws.n_rows, 1)), zeros(max(laws.n_laws, 1), np.int64)
-        )
+        self._problem_reference = Reference(self.problem)
+        self._parts = {
+            **dict.fromkeys(PARTS, 0), "between": (type(scheme).between, BETWEEN), "problem": self._problem_reference,
+            **(parts or self._step()),
+        }  # fmt: skip
+        self.scene = Scene(
+            address_record(**self._parts), record, make_work(size), self.problem, make_state(size, n_own), make_state(size, n_own),
+            Info(), Ask(), Books(),
+        )  # fmt: skip
+        self.work, self.info, self.ask, self.books = (
+            self.scene.work, self.scene.info, self.scene.ask, self.scene.books
+        )  # fmt: skip
+        self.ask.books, self.ask.accept, self.ask.unit = 1, plan.accept, size.n_unit > 0
+        self.info.order, self.books.gap = 1, math.inf
+        self.state = make_state(size, n_own)
         self.state.q[:], self.state.u[:] = q, u
-        self.counters = zeros(core.N_COUNTERS, np.int64)
-        self.counters[core.C_EVERY] = self.counters[core.C_NEXT] = plan.every
-        self.counters[core.C_FIRST] = 1
-        self.counters[core.C_ACCEPT] = plan.accept
-        self.counters[core.C_BEGIN] = plan.keep_begin
-        self.out = core.make_output(
-            plan.capacity, model.n_q, model.n_u, laws.n_rows, laws.n_laws, plan.keep_begin
-        )
-        # what the compiled loops take: addresses of these records
-        self._references = [Reference(record) for record in (self.scene, self.prox, self.state, self.out)]
-        self.at_scene, self.at_prox, self.at_state, self.at_output = (r.address for r in self._references)
-        n_events = 4096 + 2 * laws.n_laws
-        self.events = np.zeros((n_events, 4), dtype=np.int64)
-        self.event_times = np.full((n_events, 3), np.nan)  # begin, end, best estimate if there is one
-        self.rejected = 0
-        self.t_end = t
+        self.out = make_output(plan.capacity, model.n_q, model.n_u, laws.n_rows, laws.n_laws, plan.keep_begin)
+        self.log = make_log(LOG_ROWS + 2 * laws.n_laws)
+        self.clock = Clock()
+        self.clock.controlled, self.clock.first, self.clock.t, self.clock.t_end = self.controlled, 1, t, t
+        self.clock.every = self.clock.next_store = plan.every
+        self.clock.with_begin = plan.keep_begin
+        records = self.scene, self.state, RunRecord(self.clock, self.out, self.log, plan.t_eval)
+        self._references = [Reference(record) for record in records]
+        self.at_scene, self.at_state, self.at_run = (reference.address for reference in self._references)
 
-    def store_start(self, t: float) -> None:
-        """The start as the first column (the loop gives it the modes of the first step)."""
-        self.out.scalars[0, 0] = t
-        self.out.q[0], self.out.u[0] = self.state.q, self.state.u
-        if self.plan.keep_begin:
-            self.out.q_B[0], self.out.u_B[0] = self.state.q, self.state.u
-        self.counters[core.C_OUT] = 1
+    def _step(self):
+        """The step, unless the scheme has a loop of its own with the step inside."""
+        return {"step": (type(self.scheme).step, STEP)} if self._loop is run else {}
+
+    # -- progress -----------------------------------------------------------------------------------------------------
+
+    def begin_segment(self, t_begin: float, t_end: float) -> None:
+        self.clock.t_begin, self.clock.t, self.clock.t_end = t_begin, t_begin, t_end
+        self.ask.t_stop = t_end
+        self.clock.finished = 0
+        self.clock.tail = t_end == self.plan.segments[-1][1]
+
+    def advance(self, budget: int) -> int:
+        """At most `budget` steps; returns the status of the last one."""
+        return self._loop(self.at_scene, self.at_state, self.at_run, budget)
 
     @property
     def finished_segment(self) -> bool:
-        return bool(self.counters[core.C_STEP] >= self.counters[core.C_STEPS])
+        return bool(self.clock.finished)
+
+    @property
+    def t(self) -> float:
+        return float(self.clock.t)
+
+    @property
+    def dt(self) -> float:
+        """Size of the step that failed last."""
+        return float(self.info.dt)
+
+    @property
+    def longest(self) -> float:
+        """How far the step about to be taken may reach."""
+        return float(self.clock.t_end - self.clock.t)
 
     @property
     def steps(self) -> int:
-        return int(self.counters[core.C_TOTAL])
+        return int(self.clock.total)
+
+    @property
+    def rejected(self) -> int:
+        return int(self.clock.rejected)
+
+    @property
+    def base_steps(self) -> int:
+        return int(self.info.base_steps) or self.steps + self.rejected
+
+    def retry_halved(self, levels: int) -> int:
+        """Take the step that just failed again in smaller ones, if the scheme can."""
+        return UNCONVERGED
+
+    # -- output ---------------------------------------------------------------------------------------------------------
+
+    def store_start(self, t: float) -> None:
+        """The start as the first column (the loop gives it the modes of the first step)."""
+        self.out.t[0], self.out.order[0] = t, self.info.order
+        self.out.q[0], self.out.u[0] = self.state.q, self.state.u
+        if self.plan.keep_begin:
+            self.out.q_B[0], self.out.u_B[0] = self.state.q, self.state.u
+        self.clock.stored = 1
 
     def output_full(self) -> bool:
-        return bool(self.counters[core.C_OUT] + 3 > self.out.q.shape[0])
+        return bool(self.clock.stored >= self.out.t.size)
 
     def take_output(self) -> dict[str, np.ndarray]:
         """Finished columns since the last call (views into the buffer, valid until the next slice)."""
-        n = int(self.counters[core.C_OUT])
-        self.counters[core.C_OUT] = 0
-        n_N = self.model.laws.n_N
-        n_T = self.model.laws.n_rows - self.model.laws.n_J
+        n, out, laws = int(self.clock.stored), self.out, self.model.laws
+        self.clock.stored = 0
+        n_N, n_T = laws.n_N, laws.n_rows - laws.n_J
         columns = {
-            "t": self.out.scalars[:n, 0], "q": self.out.q[:n].T, "u": self.out.u[:n].T,
-            "P_N": self.out.P[:n, :n_N].T, "P_T": self.out.P[:n, n_N:n_T].T, "P_J": self.out.P[:n, n_T:].T,
-            "modes": self.out.modes[:n].T, "dt": self.out.scalars[:n, 1],
+            "t": out.t[:n], "q": out.q[:n].T, "u": out.u[:n].T, "P_N": out.P[:n, :n_N].T, "P_T": out.P[:n, n_N:n_T].T,
+            "P_J": out.P[:n, n_T:].T, "modes": out.modes[:n].T, "dt": out.dt[:n], "order": out.order[:n],
+            "residual": self._residual(n), "iterations": out.iterations[:n],
         }  # fmt: skip
-        columns |= self.describe(self.out.scalars[:n, 2], self.out.scalars[:n, 3])
         if self.plan.keep_begin:
-            columns |= {"q_B": self.out.q_B[:n].T, "u_B": self.out.u_B[:n].T}
+            columns |= {"q_B": out.q_B[:n].T, "u_B": out.u_B[:n].T}
         return columns
 
-    @abstractmethod
-    def describe(self, third: np.ndarray, fourth: np.ndarray) -> dict[str, np.ndarray]:
-        """The last two scalar columns of the output, by name."""
+    def _residual(self, n):
+        """What a result shows as the residual of a step."""
+        return self.out.residual[:n]
 
     def take_events(self) -> tuple[np.ndarray, np.ndarray]:
-        n = int(self.counters[core.C_EVENTS])
-        self.counters[core.C_EVENTS] = 0
-        return self.events[:n].copy(), self.event_times[:n].copy()
+        """Changes of structure since the last call: integers (step, law, before, after), times (begin, end, best)."""
+        n, log = int(self.clock.logged), self.log
+        self.clock.logged = 0
+        raw = np.column_stack([log.step[:n], log.law[:n], log.before[:n], log.after[:n]])
+        return raw, np.column_stack([log.t_begin[:n], log.t_end[:n], log.t_best[:n]])
 
     def totals(self) -> dict[str, Any]:
-        x = self._totals
-        law = int(x[core.T_GAIN_LAW])
-        names = self.model.laws.name
+        b, names = self.books, self.model.laws.name
         return {
-            "worst_gap": float(x[core.T_GAP]), "worst_gap_t": float(x[core.T_GAP_T]),
-            "max_residual": float(x[core.T_RES]), "max_residual_t": float(x[core.T_RES_T]),
-            "unconverged": int(x[core.T_UNCONVERGED]), "unconverged_t": float(x[core.T_UNCONVERGED_T]),
-            "max_iterations": int(x[core.T_ITER_MAX]), "sum_iterations": float(x[core.T_ITER_SUM]),
-            "energy_gain_count": int(x[core.T_GAIN_COUNT]), "energy_gain_worst": float(x[core.T_GAIN]),
-            "energy_gain_t": float(x[core.T_GAIN_T]), "energy_gain_T_before": float(x[core.T_GAIN_BEFORE]),
-            "energy_gain_T_after": float(x[core.T_GAIN_AFTER]),
-            "energy_gain_law": names[law] if names else "",
+            "worst_gap": float(b.gap), "worst_gap_t": float(b.gap_t),
+            "max_residual": float(b.residual), "max_residual_t": float(b.residual_t),
+            "unconverged": int(b.unconverged), "unconverged_t": float(b.unconverged_t),
+            "max_iterations": int(b.iterations_max), "sum_iterations": float(b.iterations), "solves": int(b.solves),
+            "energy_gain_count": int(b.gain_count), "energy_gain_worst": float(b.gain), "energy_gain_t": float(b.gain_t),
+            "energy_gain_T_before": float(b.gain_before), "energy_gain_T_after": float(b.gain_after),
+            "energy_gain_law": names[int(b.gain_law)] if names else "",
         }  # fmt: skip
+
+
+class ConstantStepRun(SchemeRun):
+    """A run with constant step size."""
+
+    controlled = False
+
+    def begin_segment(self, t_begin: float, t_end: float) -> None:
+        super().begin_segment(t_begin, t_end)
+        n, dt = self.scheme.steps_in(t_begin, t_end), self.scheme.dt
+        self._set_steps(dt, t_end - (t_begin + (n - 1) * dt), n)
+
+    def _set_steps(self, dt, dt_last, steps):
+        self.clock.dt, self.clock.dt_last, self.clock.step, self.clock.steps = dt, dt_last, 0, steps
+        self.clock.finished = 0
+
+    @property
+    def t(self) -> float:
+        c = self.clock
+        return float(c.t_end if c.finished else c.t_begin + c.step * c.dt)
+
+    @property
+    def dt(self) -> float:
+        """Size of the step about to be taken."""
+        return float(self.clock.dt_last if self.clock.step == self.clock.steps - 1 else self.clock.dt)
+
+    @property
+    def longest(self) -> float:
+        return self.dt
+
+    def retry_halved(self, levels: int) -> int:
+        """Take the step that just failed again as 2, 4, ... 2**levels smaller ones; returns the status."""
+        clock, before, books = self.clock, self.clock.copy(), self.books.copy()
+        state = [array.copy() for array in self.state]
+        t, dt = self.t, self.dt
+        last = before.step == before.steps - 1
+        t_new = float(before.t_end) if last else t + dt
+        store = before.total + 1 >= before.next_store
+        status = UNCONVERGED
+        rejected = int(before.rejected) + 1
+        for level in range(1, levels + 1):
+            parts = 2**level
+            small = dt / parts
+            clock.t_begin, clock.t_end = t, t_new
+            self._set_steps(small, t_new - (t + (parts - 1) * small), parts)
+            clock.next_store = 2**62
+            clock.tail = store or (last and before.tail)
+            status = self.advance(parts)
+            if status == OK and self.finished_segment:
+                break
+            status = UNCONVERGED if status == OK else status
+            rejected += 1
+            _restore(clock, before)
+            _restore(self.books, books)
+            for array, kept in zip(self.state, state):
+                array[:] = kept
+        if status == OK:
+            stored, evaluated, logged = int(clock.stored), int(clock.evaluated), int(clock.logged)
+            _restore(clock, before)
+            clock.stored, clock.evaluated, clock.logged = stored, evaluated, logged
+            clock.t, clock.step, clock.total, clock.first = t_new, before.step + 1, before.total + 1, 0
+            clock.finished = clock.step >= clock.steps
+            if store:
+                clock.next_store += clock.every
+        clock.rejected = rejected
+        return status
+
+    def totals(self) -> dict[str, Any]:
+        work = {
+            "work_forces": float(self.books.work_forces),
+            "work_contacts": float(self.books.work_contacts),
+        }
+        return super().totals() | work
+
+
+def _restore(record, kept):
+    """Fields of a record of numbers as they were."""
+    for name in record.dtype.names:
+        setattr(record, name, getattr(kept, name))

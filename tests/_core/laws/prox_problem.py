@@ -4,9 +4,8 @@ import numpy as np
 
 from nonsmooth._core.jit import Reference
 from nonsmooth._core.laws import solve_laws as S
-from nonsmooth._core.laws.projections import make_prox
-from nonsmooth._core.records import codes as L
-from nonsmooth._core.records import options as O
+from nonsmooth._core.records import laws as L
+from nonsmooth._core.records import problem as O
 from nonsmooth._core.stepping.trivial import no_projection
 
 METHODS = {"exact": O.AUTO, "psor": O.PSOR, "pjor": O.PJOR}
@@ -19,29 +18,17 @@ class Prox:
     def __init__(self, G, c, laws, lower=None, upper=None, project=no_projection):
         self.n, self.laws, self.f_project = len(c), laws, project
         n_laws = len(laws)
-        self.prox = make_prox(S.functions(project), n_laws, self.n, np.zeros(O.N_OPTIONS))
-        self.reference = Reference(self.prox)
-        self.ints, self.reals, self.rows, self.G = (
-            self.prox.ints,
-            self.prox.reals,
-            self.prox.rows,
-            self.prox.G,
-        )
+        self.problem = O.make_problem(S.addresses(project), n_laws, self.n, O.SolverOptions())
+        self.reference = Reference(self.problem)
+        self.table, self.rows, self.G = self.problem.laws, self.problem.rows, self.problem.G
         self.G[:] = G
-        self.rows[L.C] = c
-        self.rows[L.LO] = 0.0 if lower is None else lower
-        self.rows[L.HI] = 0.0 if upper is None else upper
+        self.rows.c[:] = c
+        self.rows.lo[:] = 0.0 if lower is None else lower
+        self.rows.hi[:] = 0.0 if upper is None else upper
         row = 0
         for l, (kind, dim, link, mu) in enumerate(laws):
-            self.ints[:, l] = 0
-            self.ints[L.KIND, l], self.ints[L.ROW, l], self.ints[L.DIM, l], self.ints[L.LINK, l] = (
-                kind,
-                row,
-                dim,
-                link,
-            )
-            self.ints[L.LAW, l] = l
-            self.reals[L.MU, l] = mu
+            self.table.law[l], self.table.kind[l], self.table.row[l], self.table.dim[l] = l, kind, row, dim
+            self.table.link[l], self.table.mu[l] = link, mu
             row += dim
         assert row == self.n
 
@@ -49,17 +36,17 @@ class Prox:
         self, method="exact", tol=1e-10, max_iter=20_000, omega=1.0, strategy="local", newton=12, dt=1.0
     ):
         """Impulses; `iterations`, `residual`, `modes`, `xi` are left as attributes."""
-        options = self.prox.options
-        options[O.O_METHOD], options[O.O_TOL], options[O.O_MAX_ITER] = METHODS[method], tol, max_iter
-        options[O.O_OMEGA], options[O.O_STRATEGY], options[O.O_NEWTON] = omega, STRATEGIES[strategy], newton
+        options = self.problem.options
+        options.method, options.tol, options.max_iter = METHODS[method], tol, max_iter
+        options.omega, options.strategy, options.newton = omega, STRATEGIES[strategy], newton
         self.residual = S.solve(self.reference.address, dt, len(self.laws), self.n)
-        self.iterations = self.prox.counts[0]
-        self.modes, self.xi = self.ints[L.MODE].copy(), self.rows[L.XI].copy()
-        return self.rows[L.P].copy()
+        self.iterations = self.problem.count.iterations
+        self.modes, self.xi = self.table.mode.copy(), self.rows.xi.copy()
+        return self.rows.P.copy()
 
     def violation(self, P):
         """How far P is from solving the laws, by plain NumPy: |P - prox(P - xi/g)| g, g the diagonal of G."""
-        xi = self.G @ P + self.rows[L.C]
+        xi = self.G @ P + self.rows.c
         worst, row = 0.0, 0
         for kind, dim, link, mu in self.laws:
             i = slice(row, row + dim)
@@ -70,16 +57,16 @@ class Prox:
             elif kind == L.FREE:
                 y = x
             else:
-                r = self.rows[L.HI, row]
+                r = self.rows.hi[row]
                 if kind in (L.COULOMB_1D, L.COULOMB_2D):
-                    r = mu * max(P[self.ints[L.ROW, link]], 0.0)
+                    r = mu * max(P[self.table.row[link]], 0.0)
                 if dim == 1:
-                    y = np.clip(x, self.rows[L.LO, row] if kind == L.INTERVAL else -r, r)
+                    y = np.clip(x, self.rows.lo[row] if kind == L.INTERVAL else -r, r)
                 else:
                     y = x if np.hypot(*x) <= r else x * (r / np.hypot(*x))
             worst = max(worst, g * np.max(np.abs(P[i] - y)))
             row += dim
-        return worst / max(np.max(np.abs(self.rows[L.C])), 1e-300)
+        return worst / max(np.max(np.abs(self.rows.c)), 1e-300)
 
 
 def spd(rng, n, rank=None):

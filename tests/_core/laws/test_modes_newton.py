@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from prox_problem import Prox, contact_matrix, coulomb, spd
 
-from nonsmooth._core.records import codes as L
+from nonsmooth._core.records import laws as L
 
 
 def lcp_by_enumeration(G, c):

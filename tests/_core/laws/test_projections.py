@@ -5,7 +5,7 @@ import pytest
 from prox_problem import Prox
 
 from nonsmooth._core.jit import JIT_ENABLED, PROJECT, user_kernel
-from nonsmooth._core.records import codes as L
+from nonsmooth._core.records import laws as L
 
 
 def one_law(kind, c, lower=0.0, upper=0.0, G=2.0):

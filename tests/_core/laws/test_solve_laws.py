@@ -4,7 +4,7 @@ import numpy as np
 from prox_problem import Prox, contact_matrix
 
 from nonsmooth._core.jit import JIT_ENABLED
-from nonsmooth._core.records import codes as L
+from nonsmooth._core.records import laws as L
 
 
 def random_problem(rng):

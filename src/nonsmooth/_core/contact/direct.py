@@ -11,7 +11,7 @@ from nonsmooth._core.contact.verdict import rounding, verdict
 from nonsmooth._core.jit import f8_1, float64, i8_1, int64, kernel
 
 
-@kernel(int64(f8_1, i8_1, int64, int64, float64, int64, float64, f8_1), references=False, lean=True)
+@kernel(int64(f8_1, i8_1, int64, int64, float64, int64, float64, f8_1), references=False)
 def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
     """Sweeps until both residuals are below `tol`; returns the number of sweeps.
 

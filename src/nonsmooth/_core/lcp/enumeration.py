@@ -171,7 +171,6 @@ def _regular(A, piv, d):
 
 @kernel(
     types.UniTuple(int64, 2)(f8_2, int64, b1_1, b1_1, i8_1, float64, f8_2, int64, f8_2, i8_1, int64, int64),
-    lean=True,
 )
 def _family(T, n, pend_row, pend_col, row_var, tol, Z, count, Y, masks, n_rays, mask):
     """Vertices of full support and extreme rays of the singular leaf; returns the new counts (-1: no room)."""

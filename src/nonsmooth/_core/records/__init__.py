@@ -1,1 +1,1 @@
-"""Names of everything the compiled loops share."""
+"""Names of everything the compiled loops share: a field has one meaning, and is defined here once."""

@@ -61,7 +61,7 @@ def register(function):
     return len(_registered) - 1
 
 
-@kernel(COMBINE, no_cpython_wrapper=True, no_cfunc_wrapper=True, lean=True)
+@kernel(COMBINE, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def combine_in(p, out):
     """`combine` with everything in p; weights go there as well."""
     o = int(p[p.size - 1])

@@ -44,7 +44,7 @@ call_enumerate, call_project = caller(ENUMERATE), caller(ONTO)
 UNCLEAR = -2
 
 
-@kernel(ENUMERATE, no_cpython_wrapper=True, no_cfunc_wrapper=True, lean=True)
+@kernel(ENUMERATE, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def enumerate_into(N_a, q, tol, vertices, rays, masks, result):
     """`enumerate_lcp`, with its four numbers in an array."""
     status, count, n_rays, nodes = enumerate_lcp(N_a, q, tol, vertices, rays, masks)
@@ -54,7 +54,7 @@ def enumerate_into(N_a, q, tol, vertices, rays, masks, result):
     result[3] = nodes
 
 
-@kernel(ONTO, no_cpython_wrapper=True, no_cfunc_wrapper=True, lean=True)
+@kernel(ONTO, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def onto_surfaces(run):
     """`project` with h and gradients as they stand in p."""
     lay, p = run.lay, run.p
@@ -232,7 +232,7 @@ def two_sided(starts, trial, F, G, d, sets):
     return count
 
 
-@kernel(SETS, no_cfunc_wrapper=True, lean=True)
+@kernel(SETS, no_cfunc_wrapper=True)
 def active_sets(run, sets, flags):
     """All active sets I that continue the solution from the candidate set I_0 in `watch` (Step 5 of Algorithm 2,
     eq. (14)), with the fields and gradients in p.

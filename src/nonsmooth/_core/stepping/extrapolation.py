@@ -6,234 +6,206 @@ sign of (-e)^n at an enduring contact, sec. 8.2). Each gives a first-order appro
     T_{i,j+1} = T_{i,j} + (T_{i,j} - T_{i-1,j}) / (n_i / n_{i-j} - 1)                                      (42)
 
 (exponent 1, erratum 7) raises the order until ||T_{i,i} - T_{i-1,i-1}|| <= atol + rtol ||T_{i,i}||. Every substep must
-show the accepted structure of all laws; otherwise a switching point lies in the step. Four ways to end:
+show the accepted structure of all laws; otherwise a switching point lies in the step. Five ways to end:
 
     SMOOTH           all substeps in the accepted structure, accuracy reached
     NOT_ACCURATE     the same, but the order or the smallest substep is exhausted
     DETECTED         another structure was seen in a step longer than dt_min
     RESOLVED         another structure was seen in the single substep of a step of length dt_min
+    FAILED           a base step failed; `note.status` tells why
 
-The module knows nothing of the base scheme but that its step reports modes.
+The module knows nothing of the base scheme but that it is a step that reports modes.
 
 Restitution may be replaced by e_mod = e^(h/dt_min) (end of sec. 8.2, erratum 9), which vanishes in long steps.
+
+Step size of least work (Hairer, Norsett, Wanner: Solving Ordinary Differential Equations I, sec. II.9): level i would
+meet the tolerance with H_i = 0.8 dt err_i^(-1/i) at the price of A_i = n_1 + ... + n_i base steps; the level with the
+smallest A_i / H_i wins, or the next one where the work still falls from level to level.
 """
 
-from collections import namedtuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.jit import by_reference, caller, float64, int64, kernel, typeof
-from nonsmooth._core.records.codes import S_NL, S_NQ, S_NR, S_NU, S_UNIT, E
-from nonsmooth._core.records.options import O_ENDURING, O_STAY
-from nonsmooth._core.stepping.moreau import (
-    A_STEPS,
-    A_UNIT,
-    ACCEPT,
-    BOOK,
-    I_CHANGED,
-    I_TAKEN,
-    OK,
-    Q_NEW,
-    STOP,
-    U_NEW,
-    State,
-    call_steps,
-    call_unit,
-    scene_at,
-    state_reference,
-)
+from nonsmooth._core.jit import address_record, by_reference, caller, float64, int64, kernel, phase, scalars
+from nonsmooth._core.records.scene import EXAMPLE, State, call_step, make_state, scene_at, state_at
+from nonsmooth._core.records.status import OK
+from nonsmooth._core.stepping.phases import copy_state, normalise
 
 SMOOTH, NOT_ACCURATE, DETECTED, RESOLVED, FAILED = range(5)
 
-# configuration: integers X_*, floats F_*
-X_MAX_ORDER, X_FIXED, X_LOCATE, X_EMOD, X_ACCEPT, X_BASE, X_REJECTED, X_LAW, X_ALARMS = range(9)
-N_XINTS = 9
-(
-    F_DT_MIN, F_DT_MAX, F_RTOL, F_ATOL, F_T_NOINC, F_DT_NEXT, F_RIGHT, F_T_PHI, F_T_PHI_OLD, F_T_TRIED, F_T_END, F_GAP_TOL,
-    F_DT_CROSS, F_DT_SMOOTH, F_T_ROOT, F_DT_GUESS, F_T_OLD, F_SHIFT, F_STAY, F_STAY_LONG,
-) = range(20)  # fmt: skip
-N_XFLOATS = 20
-# what the last main step tells; N_DT_BEST is the step size of least work (see `main_step`)
-N_STATUS, N_LAW, N_T_FAIL, N_ORDER, N_ERROR, N_LAST_H, N_DT_BEST = range(7)
-N_NOTES = 7
-
 # the next step is at most so much longer or shorter than the last, and aims at a somewhat smaller error than allowed
 GROWTH, SHRINK, SAFETY = 32.0, 0.1, 0.8
+HUGE = 1e300
 
-Tableau = namedtuple("Tableau", "row q u P modes q_E u_E P_E modes_E scale e_0 substeps note xi xf")
+Control = scalars(
+    "Control",
+    # asked for
+    max_order=int,
+    fixed_order=int,  # 0: the order follows the tolerances
+    locate=int,  # find switching points on the laws' own functions, else by bisection
+    modified_e=int,
+    implicit=int,  # the base scheme evaluates at the end of its step
+    dt_min=float,
+    dt_max=float,
+    rtol=float,
+    atol=float,
+    gap_tol=float,  # gaps down to minus this are no penetration
+    stay=float,  # closed contacts stay active up to this gap in short steps ...
+    stay_long=float,  # ... and in extrapolated ones
+    # where the search stands
+    first=int,  # no step is final yet: the first one sets the modes
+    pending=int,  # a second final step waits to be handed out
+    law=int,  # the law looked for
+    alarms=int,  # shortest steps since something was found
+    dt_next=float,
+    dt_cross=float,  # steps up to this length may cross a switching point
+    dt_crossed=float,  # the same for the step just taken
+    dt_smooth=float,  # the last step that was not one of them
+    dt_guess=float,  # length of the step whose impulses are the guess
+    t_no_increase=float,  # no step grows before this instant (bisection)
+    t_right=float,  # a switching point lies before this instant
+    t_phi=float,  # instants of the last two values of the laws' functions
+    t_phi_old=float,
+    t_tried=float,
+    t_root=float,
+    t_old=float,  # instant of `old_gap`
+    shift=float,  # forces of a probe are those so much after its begin
+)
+
+Note = scalars(
+    "Note",
+    status=int,  # of the base step that failed
+    law=int,  # the first law whose structure changed, or -1
+    t_fail=float,
+    order=int,
+    error=float,  # relative to the tolerance
+    last_h=float,
+    dt_best=float,  # step size of least work
+)
+
+Span = scalars("Span", t_B=float, t_E=float, dt=float, order=int, error=float)
 
 
-def make_tableau(n_q, n_u, n_rows, n_laws, max_order, substeps):
+class Point(NamedTuple):
+    """The end of a main step."""
+
+    state: State
+    gap: np.ndarray
+    rate: np.ndarray
+    span: Any
+
+
+class Tableau(NamedTuple):
     """Work space of a main step."""
-    r, l = max(n_rows, 1), max(n_laws, 1)
-    return Tableau(
-        row=np.zeros((max(max_order, 1), n_q + n_u)), q=np.zeros(n_q), u=np.zeros(n_u), P=np.zeros(r),
-        modes=np.zeros(l, dtype=np.int64), q_E=np.zeros(n_q), u_E=np.zeros(n_u), P_E=np.zeros(r),
-        modes_E=np.zeros(l, dtype=np.int64), scale=np.zeros(n_q + n_u), e_0=np.zeros(l),
-        substeps=np.array(substeps, dtype=np.int64), note=np.zeros(N_NOTES), xi=np.zeros(N_XINTS, dtype=np.int64),
-        xf=np.zeros(N_XFLOATS),
+
+    row: np.ndarray  # T_{i,.} of eq. (42)
+    sub: State  # the substeps
+    end: State
+    scale: np.ndarray  # largest size of each component so far
+    e_0: np.ndarray
+    substeps: np.ndarray
+
+
+class Extrapolation(NamedTuple):
+    """The scheme's own record: three steps are kept, accepted (final), previous (waits for its successor) and actual."""
+
+    at: Any  # addresses: main, hold; states sub, previous, actual, between
+    control: Any
+    note: Any
+    tableau: Tableau
+    accepted: Point
+    previous: Point
+    actual: Point
+    old_gap: np.ndarray  # gaps and rates one step before the accepted one
+    old_rate: np.ndarray
+    phi: np.ndarray  # the laws' functions at the last two certified instants
+
+
+def make_own(at, size, max_order, substeps):
+    """The record for a model of that size."""
+    n_q, n_u, n_N, n_laws = size.n_q, size.n_u, max(size.n_N, 1), max(size.n_laws, 1)
+
+    def point():
+        return Point(make_state(size), np.zeros(n_N), np.zeros(n_N), Span())
+
+    tableau = Tableau(
+        row=np.zeros((max(max_order, 1), n_q + n_u)), sub=make_state(size), end=make_state(size), scale=np.zeros(n_q + n_u),
+        e_0=np.zeros(n_laws), substeps=np.array(substeps, dtype=np.int64),
     )  # fmt: skip
+    return Extrapolation(
+        at,
+        Control(),
+        Note(),
+        tableau,
+        point(),
+        point(),
+        point(),
+        np.zeros(n_N),
+        np.zeros(n_N),
+        np.zeros((2, n_laws)),
+    )
 
 
-# the three steps of the adjustment (see `extrapolation_run`): end states, and scalars t_B, t_E, dt, order, error
-ACCEPTED, PREVIOUS, ACTUAL, OLD = range(4)
-K_T_B, K_T_E, K_DT, K_ORDER, K_ERROR = range(5)
-Steps = namedtuple("Steps", "q u P modes scalars gap rate phi")
+ADDRESSES = ("main", "hold", "sub", "previous", "actual", "between")
+_, own_at = by_reference(make_own(address_record(**dict.fromkeys(ADDRESSES, 0)), EXAMPLE.model.size, 1, [1]))
 
-
-def make_steps(n_q, n_u, n_N, n_rows, n_laws):
-    """Storage of the three steps; `phi` (2, n_laws) keeps the law functions at the last two certified instants, row `OLD` of
-    `gap` and `rate` the gaps one step before the accepted one."""
-    r, l = max(n_rows, 1), max(n_laws, 1)
-    return Steps(
-        q=np.zeros((3, n_q)), u=np.zeros((3, n_u)), P=np.zeros((3, r)), modes=np.zeros((3, l), dtype=np.int64),
-        scalars=np.zeros((3, 5)), gap=np.zeros((4, max(n_N, 1))), rate=np.zeros((4, max(n_N, 1))),
-        phi=np.zeros((2, l)),
-    )  # fmt: skip
-
-
-TABLEAU_TYPE = typeof(make_tableau(1, 1, 1, 1, 1, [1]))
-STEPS_TYPE = typeof(make_steps(1, 1, 1, 1, 1))
-_, tableau_at = by_reference(TABLEAU_TYPE)
-_, steps_at = by_reference(STEPS_TYPE)
-
-MAIN = int64(int64, int64, int64, int64, int64, int64, float64, float64, int64, int64, int64)
+# main(scene, begin, accepted, t, dt, order, any_modes, books): the states are addresses, `accepted` gives the structure
+MAIN = int64(int64, int64, int64, float64, float64, int64, int64, int64)
 call_main = caller(MAIN)
-HOLD = int64(int64, int64, float64, float64)
-call_hold = caller(HOLD)  # see `hold_laws`
 
 
 @kernel(MAIN, part=True)
-def main_step(scene_address, problem, tableau, steps, begin, accepted, t, dt, order, any_modes, books):
-    """One main step from `t` and the end of step number `begin`, on the structure of step `accepted`.
+def main_step(at_scene, at_begin, at_accepted, t, dt, order, any_modes, books):
+    """One main step from `t` and the state `begin`, on the structure of the state `accepted`.
 
-    `order` > 0 fixes the order.
-
-    With `any_modes` every structure is taken (start of a run, probes, output between steps); with `books` a step of least
-    length, which may be an impact, keeps the books of energy. The end is left in
-    ``x.q_E, x.u_E, x.P_E, x.modes_E``, the rest in ``x.note``. Returns one of the five flags.
-
-    Step size of least work (Hairer, Norsett, Wanner: Solving Ordinary Differential Equations I, sec. II.9): level i would
-    meet the tolerance with H_i = 0.8 dt err_i^(-1/i) at the price of A_i = n_1 + ... + n_i base steps; the level with the
-    smallest A_i / H_i wins, or the next one where the work still falls from level to level.
+    `order` > 0 fixes the order. With `any_modes` every structure is taken (start of a run, probes, output between steps); with
+    `books` a step of least length, which may be an impact, keeps the books of energy. The end is left in
+    ``tableau.end``, the rest in ``note``. Returns one of the five flags.
     """
-    scene, x, s = scene_at(scene_address), tableau_at(tableau), steps_at(steps)
-    f, laws, size, w, info = scene.f, scene.laws, scene.size, scene.w, scene.info
-    xi, xf = x.xi, x.xf
-    q, u, P_0, modes_0 = s.q[begin], s.u[begin], s.P[begin], s.modes[accepted]
-    substate = state_reference(State(x.q, x.u, x.P, x.modes))
-    n_q, n_u, n_rows, n_laws = size[S_NQ], size[S_NU], size[S_NR], size[S_NL]
-    row, q_s, u_s, P_s, m_s, note = x.row, x.q, x.u, x.P, x.modes, x.note
-    dt_min = xf[F_DT_MIN]
-    even = scene.options[O_ENDURING] != 0.0  # enduring laws make the base rule symmetric
-    minimal = dt <= xf[F_DT_CROSS] * (1.0 + 1e-9)
-    levels = order if order > 0 else xi[X_MAX_ORDER]
-    if minimal:
-        levels = 1
-    # a closed contact whose gap is curved leaves it at the midpoints of long substeps, and comes back by extrapolation
-    if even:
-        scene.options[O_ENDURING] = 1.0 if minimal and dt > dt_min * (1.0 + 1e-9) else 2.0
-    scene.options[O_STAY] = xf[F_STAY] if levels == 1 else xf[F_STAY_LONG]
-    note[N_LAW] = -1.0
-    note[N_ERROR] = 0.0
-    note[N_DT_BEST] = 8.0 * dt
+    scene, begin, accepted = scene_at(at_scene), state_at(at_begin), state_at(at_accepted)
+    own = own_at(scene.at.own)
+    x, control, note = own.tableau, own.control, own.note
+    minimal = dt <= control.dt_cross * (1.0 + 1e-9)
+    levels = order if order > 0 else control.max_order
+    levels = 1 if minimal else levels
+    set_rule(scene, control, minimal, levels, dt, books)
+    note.law = -1
+    note.error = 0.0
+    note.dt_best = 8.0 * dt
     flag = NOT_ACCURATE
-    wishes = (STOP if any_modes == 0 else 0) + (ACCEPT if xi[X_ACCEPT] != 0 else 0)
-    if minimal and books:
-        wishes += BOOK
-    effort = 0.0
-    work_before = 1e300
-    least = 1e300
-    error_before = 1e300
-    error_old = 1e300
+    effort, least, work_before, error_before, error_old = 0.0, HUGE, HUGE, HUGE, HUGE
     for i in range(levels):
-        n_i = x.substeps[i]
-        h = dt / n_i
-        effort += n_i
-        share = min(h / xf[F_DT_GUESS], 1.0) if xf[F_DT_GUESS] > 0.0 else 1.0
+        h = dt / x.substeps[i]
+        effort += x.substeps[i]
         # sec. 9.2: no substep below dt_min (the fixed-order mode of sec. 10.3 goes through with its order)
-        if i > 0 and order == 0 and h < dt_min * (1.0 - 1e-9):
+        if i > 0 and order == 0 and h < control.dt_min * (1.0 - 1e-9):
             break
-        for k in range(n_q):
-            q_s[k] = q[k]
-        for k in range(n_u):
-            u_s[k] = u[k]
-        for k in range(n_rows):
-            P_s[k] = P_0[k] * share
-        for l in range(n_laws):
-            m_s[l] = modes_0[l]
-        if xi[X_EMOD]:
-            for l in range(n_laws):
-                exponent = 1.0 if minimal else h / dt_min
-                laws.reals[E, l] = x.e_0[l] ** exponent if x.e_0[l] > 0.0 else 0.0
-        for k in range(n_rows):
-            w.P_sum[k] = 0.0
-        status = call_steps(f[A_STEPS], scene_address, problem, substate, t, h, 0, n_i, wishes)
-        taken = int(info[I_TAKEN])
-        xi[X_BASE] += taken
-        note[N_T_FAIL] = t + taken * h
-        if status != OK:
-            note[N_STATUS] = status
-            note[N_T_FAIL] = t + (taken - 1) * h
-            note[N_LAST_H] = h
+        start_level(scene.model, x, begin, accepted, control, minimal, h)
+        if take_substeps(scene, own, at_scene, x.substeps[i], t, h, any_modes) != OK:
             return FAILED
-        for k in range(n_q):
-            q_s[k] = w.coords[Q_NEW, k]
-        for k in range(n_u):
-            u_s[k] = w.speeds[U_NEW, k]
-        for k in range(n_rows):
-            P_s[k] = w.P_new[k]
-            x.P_E[k] = w.P_sum[k]
-        for l in range(n_laws):
-            m_s[l] = w.modes_new[l]
-        if any_modes == 0 and info[I_CHANGED] >= 0.0:
-            note[N_LAW] = info[I_CHANGED]
+        if note.law >= 0:
             if not minimal:
                 return DETECTED
             flag = RESOLVED
-        # Aitken-Neville, eq. (42): `row` goes from T_{i-1,.} to T_{i,.}
-        error = 0.0
-        for k in range(n_q + n_u):
-            new = q_s[k] if k < n_q else u_s[k - n_q]
-            old_diagonal = row[i - 1, k] if i > 0 else 0.0
-            for j in range(i):
-                old = row[j, k]
-                row[j, k] = new
-                new = new + (new - old) / (n_i / x.substeps[i - 1 - j] - 1.0)
-            row[i, k] = new
-            if i > 0:
-                scale = max(abs(new), x.scale[k])
-                tolerance = xf[F_ATOL] + xf[F_RTOL] * (scale if xf[F_ATOL] == 0.0 else abs(new))
-                error = max(error, abs(new - old_diagonal) / tolerance if tolerance > 0.0 else 0.0)
-        for k in range(n_q):
-            x.q_E[k] = row[i, k]
-        for k in range(n_u):
-            x.u_E[k] = row[i, n_q + k]
-        for l in range(n_laws):
-            x.modes_E[l] = m_s[l]
-        note[N_ORDER] = i + 1
-        note[N_ERROR] = error
-        note[N_LAST_H] = h
+        error = aitken_neville(scene.model.size, x, control, i)
+        note.order = i + 1
+        note.error = error
+        note.last_h = h
         if flag == RESOLVED:
             break
         if order > 0:
-            if i == levels - 1:
-                flag = SMOOTH
+            flag = SMOOTH if i == levels - 1 else flag
             continue
         if i == 0:
             continue
-        best = dt * min(max(SAFETY * max(error, 1e-30) ** (-1.0 / (i + 1)), SHRINK), GROWTH)
-        work = effort / best
-        if work < least:
-            least = work
-            note[N_DT_BEST] = best
-            if i + 1 < levels and work < 0.9 * work_before and error <= 1.0:
-                note[N_DT_BEST] = min(best * (effort + x.substeps[i + 1]) / effort, GROWTH * dt)
+        work = level_of_least_work(note, x, control, i, levels, dt, effort, error, least, work_before)
+        least = min(least, work)
         if error <= 1.0:
             flag = SMOOTH
-            # where the third level gains next to nothing the expansion is even: the level is far better than its estimate,
-            # which the next one shows
-            if even and i == 2 and i + 1 < levels and error > 0.15 * error_before:
+            # where the third level gains next to nothing the expansion is even (enduring laws make the base rule symmetric):
+            # the level is far better than its estimate, which the next one shows
+            if scene.ask.enduring and i == 2 and i + 1 < levels and error > 0.15 * error_before:
                 error_before = error
                 continue
             break
@@ -245,9 +217,95 @@ def main_step(scene_address, problem, tableau, steps, begin, accepted, t, dt, or
         work_before = work
         error_old = error_before
         error_before = error
-    if size[S_UNIT]:
-        call_unit(f[A_UNIT], size, x.q_E)
-    if xi[X_EMOD]:
-        for l in range(n_laws):
-            laws.reals[E, l] = x.e_0[l]
+    normalise(scene.model, x.end.q)
+    if control.modified_e:
+        for l in range(scene.model.size.n_laws):
+            scene.model.laws.e[l] = x.e_0[l]
     return flag
+
+
+@phase
+def set_rule(scene, control, minimal, levels, dt, books):
+    """How the base scheme treats contacts in this main step."""
+    ask = scene.ask
+    # a step that crosses an impact and is longer than it need be says nothing about how slow an approach is
+    ask.slow = 0 if minimal and dt > control.dt_min * (1.0 + 1e-9) else 1
+    # a closed contact whose gap is curved leaves it at the midpoints of long substeps, and comes back by extrapolation
+    ask.stay = control.stay if levels == 1 else control.stay_long
+    ask.books = 1 if minimal and books else 0
+
+
+@phase
+def start_level(model, x, begin, accepted, control, minimal, h):
+    """The begin of a level: the state, impulses in proportion to the substep, the accepted modes."""
+    copy_state(begin, x.sub)
+    share = min(h / control.dt_guess, 1.0) if control.dt_guess > 0.0 else 1.0
+    for k in range(model.size.n_rows):
+        x.sub.P[k] *= share
+        x.end.P[k] = 0.0
+    for l in range(model.size.n_laws):
+        x.sub.modes[l] = accepted.modes[l]
+        if control.modified_e:
+            exponent = 1.0 if minimal else h / control.dt_min
+            model.laws.e[l] = x.e_0[l] ** exponent if x.e_0[l] > 0.0 else 0.0
+
+
+@phase
+def take_substeps(scene, own, at_scene, n, t, h, any_modes):
+    """`n` steps of the base scheme; ends with the first one that shows another structure, unless any is taken."""
+    x, note, info, end = own.tableau, own.note, scene.info, scene.end
+    for k in range(n):
+        info.base_steps += 1
+        status = call_step(scene.at.base, at_scene, own.at.sub, t + k * h, h)
+        if status != OK:
+            note.status = status
+            note.t_fail = t + k * h
+            note.last_h = h
+            info.dt = h
+            return status
+        copy_state(end, x.sub)
+        for i in range(scene.model.size.n_rows):
+            x.end.P[i] += end.P[i]
+        note.t_fail = t + (k + 1) * h
+        if any_modes == 0 and info.changed >= 0:
+            note.law = info.changed
+            break
+    return OK
+
+
+@phase
+def aitken_neville(size, x, control, i):
+    """Eq. (42): `row` goes from T_{i-1,.} to T_{i,.}, its last entry is the end; returns the error relative to the tolerance."""
+    n_q, n_i = size.n_q, x.substeps[i]
+    error = 0.0
+    for k in range(n_q + size.n_u):
+        new = x.sub.q[k] if k < n_q else x.sub.u[k - n_q]
+        old_diagonal = x.row[i - 1, k] if i > 0 else 0.0
+        for j in range(i):
+            old = x.row[j, k]
+            x.row[j, k] = new
+            new = new + (new - old) / (n_i / x.substeps[i - 1 - j] - 1.0)
+        x.row[i, k] = new
+        if i > 0:
+            scale = max(abs(new), x.scale[k])
+            tolerance = control.atol + control.rtol * (scale if control.atol == 0.0 else abs(new))
+            error = max(error, abs(new - old_diagonal) / tolerance if tolerance > 0.0 else 0.0)
+    for k in range(n_q):
+        x.end.q[k] = x.row[i, k]
+    for k in range(size.n_u):
+        x.end.u[k] = x.row[i, n_q + k]
+    for l in range(size.n_laws):
+        x.end.modes[l] = x.sub.modes[l]
+    return error
+
+
+@phase
+def level_of_least_work(note, x, control, i, levels, dt, effort, error, least, work_before):
+    """Work per time of level i; the step size of the best level so far is noted."""
+    best = dt * min(max(SAFETY * max(error, 1e-30) ** (-1.0 / (i + 1)), SHRINK), GROWTH)
+    work = effort / best
+    if work < least:
+        note.dt_best = best
+        if i + 1 < levels and work < 0.9 * work_before and error <= 1.0:
+            note.dt_best = min(best * (effort + x.substeps[i + 1]) / effort, GROWTH * dt)
+    return work

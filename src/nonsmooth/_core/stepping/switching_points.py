@@ -1,104 +1,81 @@
 """Where a mode ends: for each law a function that is positive in its mode and vanishes with it, and its root.
 
 The gap of an open contact, the force of a closed one, the slip speed of a sliding element, the distance of the force to
-the edge of its set for a sticking one. Read by the search of `extrapolation_run`.
+the edge of its set for a sticking one. Read by the search of `adjustment`.
 """
 
-from nonsmooth._core.jit import f8_1, float64, int64, kernel, void
+from nonsmooth._core.jit import phase
 from nonsmooth._core.laws.projections import radius
-from nonsmooth._core.records.codes import (
-    DIM,
-    GAMMA_B,
-    HALF_LINE,
-    HI,
-    KIND,
-    LO,
-    PLACE,
-    ROW,
-    S_NL,
-    S_NQ,
-    S_NU,
-    P,
-)
-from nonsmooth._core.stepping.extrapolation import (
-    ACTUAL,
-    F_SHIFT,
-    F_T_PHI,
-    F_T_PHI_OLD,
-    OLD,
-    PREVIOUS,
-    STEPS_TYPE,
-)
-from nonsmooth._core.stepping.moreau import SCENE_TYPE
+from nonsmooth._core.records.laws import CONSTRAINT, HALF_LINE, INACTIVE, INTERVAL
 
 INFINITY = 1e300
 GAP_ULPS = 8 * 2.220446049250313e-16
 
 
-@kernel(
-    void(SCENE_TYPE, float64, f8_1),
-    references=False,
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
-)
+@phase
 def law_functions(scene, h, phi):
     """Functions that vanish where a mode ends, read off a probe of length `h` (see the module's text)."""
-    laws, size, w, prox = scene.laws, scene.size, scene.w, scene.prox
-    for l in range(size[S_NL]):
-        a = prox.ints[PLACE, l]
-        mode = w.modes_new[l]
-        value = INFINITY
-        if laws.ints[KIND, l] == HALF_LINE:
-            value = prox.rows[P, prox.ints[ROW, a]] / h if a >= 0 and mode == 1 else w.g[l]
-        elif a >= 0 and mode != 0:
-            i0 = prox.ints[ROW, a]
-            s = 0.0
-            if mode == 1:
-                for d in range(prox.ints[DIM, a]):
-                    s += prox.rows[P, i0 + d] ** 2
-                r = radius(prox.ints, prox.reals, prox.rows, a)
-                value = (r - s**0.5) / h
-                if laws.ints[KIND, l] == 1:
-                    value = (
-                        min(prox.rows[HI, i0] - prox.rows[P, i0], prox.rows[P, i0] - prox.rows[LO, i0]) / h
-                    )
-            else:
-                for d in range(prox.ints[DIM, a]):
-                    s += prox.rows[GAMMA_B, i0 + d] ** 2
-                value = s**0.5
-        phi[l] = value
+    laws, work, problem, end = scene.model.laws, scene.work, scene.problem, scene.end
+    for l in range(scene.model.size.n_laws):
+        a = problem.place[l]
+        mode = end.modes[l]
+        phi[l] = INFINITY
+        if laws.kind[l] == HALF_LINE:
+            closed = a >= 0 and mode == CONSTRAINT
+            phi[l] = problem.rows.P[problem.laws.row[a]] / h if closed else work.g[l]
+        elif a >= 0 and mode == CONSTRAINT:
+            phi[l] = room_to_edge(problem, a) / h
+        elif a >= 0 and mode != INACTIVE:
+            phi[l] = size_of(problem.rows.gamma_B, problem, a)
 
 
-@kernel(
-    float64(SCENE_TYPE, STEPS_TYPE, int64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
-def gap_rounding(scene, s, l):
+@phase
+def size_of(values, problem, a):
+    """Euclidean length of the rows of law `a`."""
+    s = 0.0
+    for d in range(problem.laws.dim[a]):
+        s += values[problem.laws.row[a] + d] ** 2
+    return s**0.5
+
+
+@phase
+def room_to_edge(problem, a):
+    """How far the impulse of a sticking law is from the edge of its set."""
+    rows, i = problem.rows, problem.laws.row[a]
+    if problem.laws.kind[a] == INTERVAL:
+        return min(rows.hi[i] - rows.P[i], rows.P[i] - rows.lo[i])
+    return radius(problem, a) - size_of(rows.P, problem, a)
+
+
+@phase
+def gap_rounding(scene, point, l):
     """What rounding can hide in gap `l`: a few units in the last place of its terms, the largest |dg/dq_j q_j|, not of itself.
 
     A body that falls slower than that per step does not move any more on a floor that is not at q = 0; without this
     the contact would never be seen to close.
     """
     q_size, w_size = 0.0, 0.0
-    for k in range(scene.size[S_NQ]):
-        q_size = max(q_size, abs(s.q[ACTUAL, k]))
-    for k in range(scene.size[S_NU]):
-        w_size = max(w_size, abs(scene.w.WT[l, k]))
-    return GAP_ULPS * (abs(s.gap[ACTUAL, l]) + w_size * q_size)
+    for k in range(scene.model.size.n_q):
+        q_size = max(q_size, abs(point.state.q[k]))
+    for k in range(scene.model.size.n_u):
+        w_size = max(w_size, abs(scene.work.WT[l, k]))
+    return GAP_ULPS * (abs(point.gap[l]) + w_size * q_size)
 
 
-@kernel(
-    float64(STEPS_TYPE, int64, float64, float64),
-    references=False,
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
-)
-def gap_root(s, l, h, closed):
+@phase
+def instant_rounding(rate, closed):
+    """How well the instant at which a gap closes is defined: the time it takes to pass what rounding hides of it."""
+    return -closed / rate if rate < 0.0 else 0.0
+
+
+@phase
+def gap_root(own, l, h, closed):
     """Time from the end of the previous step until the open gap `l` closes; INFINITY if it does not seem to.
 
     From the cubic through gap and rate now and `h` earlier (`h` <= 0: from gap and rate alone); a gap of at most `closed`
     is closed already.
     """
-    g, r = s.gap[PREVIOUS, l], s.rate[PREVIOUS, l]
+    g, r = own.previous.gap[l], own.previous.rate[l]
     if r >= 0.0:
         return INFINITY
     if g <= closed:
@@ -106,8 +83,8 @@ def gap_root(s, l, h, closed):
     z = -g / r
     if h <= 0.0 or z > 1e3 * h:
         return z
-    c = (s.gap[OLD, l] - g + r * h) / (h * h)
-    d = (r - s.rate[OLD, l]) / h
+    c = (own.old_gap[l] - g + r * h) / (h * h)
+    d = (r - own.old_rate[l]) / h
     a, b = (2.0 * c - d) / h, 3.0 * c - d  # g + r z + b z^2 + a z^3
     if z > 2.0 * h:
         a, b = 0.0, 0.5 * d  # far away: a parabola
@@ -122,21 +99,35 @@ def gap_root(s, l, h, closed):
     return z
 
 
-@kernel(float64(STEPS_TYPE, int64, float64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def instant_rounding(s, l, closed):
-    """How well the instant at which gap `l` closes is defined: the time it takes to pass what rounding hides of the gap."""
-    rate = s.rate[PREVIOUS, l]
-    return -closed / rate if rate < 0.0 else 0.0
-
-
-@kernel(float64(STEPS_TYPE, f8_1, int64), references=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def secant_root(s, xf, l):
+@phase
+def secant_root(own, l):
     """Instant at which the function of law `l` vanishes, by a secant through its last two values; or -INFINITY.
 
-    Forces are those at the point of evaluation of the probe, which lies F_SHIFT after its begin.
+    Forces are those at the point of evaluation of the probe, which lies `control.shift` after its begin.
     """
-    old, new = s.phi[1, l], s.phi[0, l]
-    if xf[F_T_PHI_OLD] <= -INFINITY or not old > new or not new >= 0.0 or old >= INFINITY:
+    control, old, new = own.control, own.phi[1, l], own.phi[0, l]
+    if control.t_phi_old <= -INFINITY or not old > new or not new >= 0.0 or old >= INFINITY:
         return -INFINITY
-    shift = xf[F_SHIFT] if s.modes[PREVIOUS, l] == 1 else 0.0
-    return xf[F_T_PHI] + shift + new * (xf[F_T_PHI] - xf[F_T_PHI_OLD]) / (old - new)
+    shift = control.shift if own.previous.state.modes[l] == CONSTRAINT else 0.0
+    return control.t_phi + shift + new * (control.t_phi - control.t_phi_old) / (old - new)
+
+
+@phase
+def dips_below(g_0, d_0, g_1, d_1, tolerance):
+    """Where the cubic with these values and slopes at 0 and 1 has a minimum below -tolerance; -1 if it has none.
+
+    A contact that closed and opened again inside a step.
+    """
+    if not (d_0 < 0.0 and d_1 > 0.0):
+        return -1.0
+    # g = g_0 + d_0 z + b z^2 + a z^3; its derivative changes sign once in (0, 1)
+    a = 2.0 * (g_0 - g_1) + d_0 + d_1
+    b = 3.0 * (g_1 - g_0) - 2.0 * d_0 - d_1
+    lo, hi, z = 0.0, 1.0, 0.5
+    for _ in range(40):
+        z = 0.5 * (lo + hi)
+        if d_0 + z * (2.0 * b + z * 3.0 * a) < 0.0:
+            lo = z
+        else:
+            hi = z
+    return z if g_0 + z * (d_0 + z * (b + z * a)) < -tolerance else -1.0
