@@ -1,8 +1,10 @@
 """Derivatives of user functions: given, by the complex step, or by Richardson-extrapolated differences.
 
 The complex step  df/dx_j = Im f(x + i h e_j) / h  is exact to rounding for analytic code, and silently wrong for code
-that takes absolute values or norms. It is therefore used only where the function compiles for complex input *and* its
-derivatives agree with differences at the start and at two points nearby. Otherwise
+that takes absolute values or norms, or odd powers of negative numbers (compiled by way of logarithms). It is therefore used only
+where the function compiles for complex input *and* its derivatives agree with differences in random directions at the start, at
+two points nearby and at two far away, where signs differ. (Code that compiles for complex input cannot branch on it: what holds at
+these points holds everywhere.) Otherwise
 
     D(h) = (f(x + h) - f(x - h)) / 2h,     df/dx = (4 D(h/2) - D(h)) / 3,     h = s x scale of x.
 
@@ -67,11 +69,17 @@ class Differentiator:
         return self.kept(f, make)
 
     def points(self):
-        """The start and two points nearby, (t, q, u), at which derivatives are compared."""
+        """Points (t, q, u) at which derivatives are compared: the start, two nearby, and two far away with other signs."""
         rng = np.random.default_rng(20081)
-        for trial in range(3):
-            q = self.q0 + (0.05 * self.scales["q"] * rng.uniform(-1, 1, self.q0.size) if trial else 0.0)
-            u = self.u0 + (0.05 * self.scales["u"] * rng.uniform(-1, 1, self.u0.size) if trial else 0.0)
+        for trial in range(5):
+            reach = (0.0, 0.05, 0.05, 1.5, 1.5)[trial]
+            keep = 0.0 if reach > 1.0 else 1.0
+            q = keep * self.q0 + (
+                reach * self.scales["q"] * rng.uniform(-1, 1, self.q0.size) if trial else 0.0
+            )
+            u = keep * self.u0 + (
+                reach * self.scales["u"] * rng.uniform(-1, 1, self.u0.size) if trial else 0.0
+            )
             yield self.t0 + 0.013 * trial, q, u
 
     def jacobian(self, f: UserFunction, variable: str, rows: slice, label: str):
@@ -104,33 +112,33 @@ class Differentiator:
     # -- checks -----------------------------------------------------------------------------------------------------
 
     def _trials(self, f: UserFunction, variable):
-        """Differences with all `FACTORS` at three points, by the user's Python function: [(t, q, u, values, noise)]."""
+        """Derivatives of the user's Python function in random directions, for all `FACTORS`: [(t, q, u, direction, values, noise)]."""
+        rng = np.random.default_rng(1974)
         found = []
+        scale = self.scales[variable]
         for t, q, u in self.points():
+            direction = scale * rng.standard_normal(scale.size)
             try:
                 with np.errstate(all="ignore"):
                     size = np.max(np.abs(f.call(t, q, u, self.p)), initial=0.0)
-                    values = [
-                        _python_differences(f, variable, t, q, u, self.p, s * self.scales[variable])
-                        for s in FACTORS
-                    ]
+                    values = [_python_slope(f, variable, t, q, u, self.p, direction, s) for s in FACTORS]
             except (ArithmeticError, ValueError):  # outside the domain of the function: says nothing
                 continue
-            noise = [100 * EPS * size / (s * np.min(self.scales[variable], initial=np.inf)) for s in FACTORS]
+            noise = [100 * EPS * size / s for s in FACTORS]
             if np.all(np.isfinite(values)):
-                found.append((t, q, u, values, noise))
+                found.append((t, q, u, direction, values, noise))
         return found
 
     def _agree(self, candidate, trials, rows, shape):
         """Whether the compiled `candidate` agrees with the differences of one step size at every point."""
-        for t, q, u, values, noise in trials:
-            a = np.zeros(shape)
-            candidate(t, q, u, self.p, a)
+        for t, q, u, direction, values, noise in trials:
+            J = np.zeros(shape)
+            candidate(t, q, u, self.p, J)
+            a = J[rows] @ direction if J.ndim == 2 else J[rows] * direction
             agrees = False
             for b, floor in zip(values, noise):
-                error = np.abs(a[rows] - b.reshape(a[rows].shape))
                 size = np.max(np.abs(b), initial=0.0)
-                agrees = agrees or bool(np.all(error <= AGREEMENT * size + floor))
+                agrees = agrees or bool(np.all(np.abs(a - b) <= AGREEMENT * size + floor))
             if not agrees:
                 return False
         return bool(trials)
@@ -242,21 +250,17 @@ class Differentiator:
         return user_kernel(write, VECTOR)
 
 
-def _python_differences(f: UserFunction, variable, t, q, u, p, steps):
-    """Richardson differences by plain Python calls, shape (m, n); n = 1 for the time derivative."""
-    point = {"t": np.array([t]), "q": q.copy(), "u": u.copy()}
-    x = point[variable]
-    columns = []
-    for j in range(x.size):
-        x_j, d = x[j], []
-        for h in (steps[j], 0.5 * steps[j]):
-            f_p_m = []
-            for x[j] in (x_j + h, x_j - h):
-                f_p_m.append(f.call(point["t"][0], point["q"], point["u"], p))
-            d.append((f_p_m[0] - f_p_m[1]) / (2.0 * h))
-        x[j] = x_j
-        columns.append((4.0 * d[1] - d[0]) / 3.0)
-    return np.array(columns).reshape(x.size, -1).T
+def _python_slope(f: UserFunction, variable, t, q, u, p, direction, s):
+    """Richardson's difference along `direction` with the step `s`, by plain Python calls, shape (m,)."""
+    d = []
+    for step in (s, 0.5 * s):
+        f_p_m = []
+        for move in (step * direction, -step * direction):
+            point = {"t": t, "q": q, "u": u}
+            point[variable] = t + move[0] if variable == "t" else point[variable] + move
+            f_p_m.append(f.call(point["t"], point["q"], point["u"], p))
+        d.append((f_p_m[0] - f_p_m[1]) / (2.0 * step))
+    return (4.0 * d[1] - d[0]) / 3.0
 
 
 def _best_factor(trials):
@@ -264,7 +268,7 @@ def _best_factor(trials):
     if not trials:
         return FACTORS[0]
     change = np.zeros(len(FACTORS) - 1)
-    for _, _, _, values, _ in trials:
+    for *_, values, _ in trials:
         for k in range(change.size):
             change[k] = max(change[k], np.max(np.abs(values[k] - values[k + 1]), initial=0.0))
     return FACTORS[int(np.argmin(change))]

@@ -501,31 +501,44 @@ class Model:
         return self._quadratic.call(float(t), q, u, self.parameters.flat)
 
     def tangents(self, t, q, u) -> tuple[np.ndarray, np.ndarray]:
-        """dh/dq, shape (n_u, n_q), and dh/du, shape (n_u, n_u)."""
-        rows = slice(0, self.n_u)
-        dq, du = np.zeros((self.n_u, self.n_q)), np.zeros((self.n_u, self.n_u))
+        """dh/dq B, shape (n_u, n_u) (dh/dq where q' = u), and dh/du, shape (n_u, n_u)."""
         q, u = np.ascontiguousarray(q, float), np.ascontiguousarray(u, float)
-        for variable, out in (("q", dq), ("u", du)):
-            self.force_tangent(variable, rows)(float(t), q, u, self.parameters.flat, out)
-        return dq, du
+        zero, la = np.zeros(self.n_u), np.zeros(self.laws.n_rows)
+        found = []
+        for cK, cD in ((-1.0, 0.0), (0.0, -1.0)):
+            values = self.tangent_parts.values(float(t), q, u, zero, la, self.parameters.flat, cD=cD, cK=cK)
+            found.append(self.tangent_parts.pattern.sparse(values).toarray())
+        return found[0], found[1]
 
-    def force_tangent(self, variable: str, rows: slice):
-        """Compiled writer of dh/dq or dh/du."""
-        cache = self._compiled.setdefault("tangents", {})
-        if variable not in cache:
-            given = self.system.force_tangents
-            if given is not None:
-                n = self.n_q if variable == "q" else self.n_u
-                f = self._function(
-                    given["qu".index(variable)], f"dh/d{variable}", (self.n_u, n), takes_u=True
-                )
-                self.differentiator.sources[f"d/d{variable} force"] = "given"
-                cache[variable] = f.writer(self._q0, self._u0, self._t0, rows)
-            else:
-                cache[variable] = self.differentiator.jacobian(
-                    self.f_force, variable, rows, f"d/d{variable} force"
-                )
-        return cache[variable]
+    def tangent(self, t, q, u, a, la, cM=0.0, cD=0.0, cK=0.0):
+        """cM M + cD D + cK K as a sparse matrix, D = -dh/du, K = d(M a - h - W la)/d delta, delta the increments in q <- q + B delta."""
+        q, u, a, la = (np.ascontiguousarray(x, float) for x in (q, u, a, la))
+        values = self.tangent_parts.values(float(t), q, u, a, la, self.parameters.flat, cM, cD, cK)
+        return self.tangent_parts.pattern.sparse(values)
+
+    @property
+    def tangent_parts(self):
+        """Patterns and compiled parts of the tangents (made at the first use); see `model.tangents`."""
+        if "tangents" not in self._compiled:
+            from nonsmooth.model.tangents import Tangents  # its kernels compile where they are used
+
+            self._compiled["tangents"] = Tangents(self)
+        return self._compiled["tangents"]
+
+    @property
+    def constant_directions(self) -> bool:
+        """Whether W depends neither on t nor on q."""
+        self.core  # noqa: B018
+        return self._compiled["constant"][1]
+
+    @property
+    def f_force_tangents(self) -> tuple[UserFunction | None, UserFunction | None]:
+        """dh/dq and dh/du as the user gives them."""
+        given = self.system.force_tangents
+        if given is None:
+            return None, None
+        by_q = self._function(given[0], "dh/dq", (self.n_u, self.n_q), takes_u=True)
+        return by_q, self._function(given[1], "dh/du", (self.n_u, self.n_u), takes_u=True)
 
 
 # -- helpers ----------------------------------------------------------------------------------------------------------

@@ -68,6 +68,9 @@ class MechanicalSystem:
     name : str
     draw : sequence of shapes
         What the animated scene shows: shapes of `nonsmooth.draw`, placed by functions of q.
+    sparsity : matrix, shape (n, n), or int
+        Nonzero where dh/dq, dh/du and d(M a)/dq can have entries (or the number of diagonals on either side); found by probing if
+        left out.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class MechanicalSystem:
         quaternions: Sequence[int] = (),
         name: str | None = None,
         draw: Iterable[Shape] | Shape = (),
+        sparsity: Any = None,
     ):
         self._given = mass, force
         self.mass = mass if callable(mass) else _constant_mass(_constant(mass, "mass", "a matrix", 2))
@@ -102,6 +106,7 @@ class MechanicalSystem:
         self.quaternions = _places(quaternions)
         self.name = name
         self.draw = as_shapes(draw)
+        self.sparsity = sparsity
         # bound models by size of the state; shared by all systems made with `with_params`, as is the guard
         self._family: dict[tuple[int, int], Model] = {}
         self._guard = RunGuard()
@@ -157,7 +162,7 @@ class MechanicalSystem:
         given = (
             *self._given, self.contacts, self.friction, self.elements, self.joints, self.nonholonomic,
             self.params or None, self.kinematics, self.potential, self.force_tangents, self.quaternions, self.name,
-            self.draw,
+            self.draw, self.sparsity,
         )  # fmt: skip
         return MechanicalSystem, given
 
