@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import nonsmooth as ns
 from nonsmooth.errors import InputError, OutputExistsError, ShapeError, StorageError
+from nonsmooth.results.columns import kept_columns
 from nonsmooth.results.report import report_page
-from nonsmooth.results.report.columns import kept_columns
 from nonsmooth.results.report.encode import island, text
 from nonsmooth.results.result import Result
 from nonsmooth.results.thinning import extremes, jumps

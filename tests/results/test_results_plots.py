@@ -10,7 +10,7 @@ from results_standin import ball, moreau, puck
 
 from nonsmooth.errors import InputError
 from nonsmooth.results import Event, Result
-from nonsmooth.results.plots import mode_spans, thin
+from nonsmooth.results.thinning import mode_spans, thin
 
 
 @pytest.fixture(scope="module")

@@ -175,6 +175,11 @@ class MechanicalSystem:
         ]  # fmt: skip
         return f"<MechanicalSystem {self.name or ''}: {', '.join(parts) or 'no laws'}>"
 
+    def _repr_html_(self) -> str:
+        from nonsmooth.results.notebook import system_table
+
+        return system_table(self)
+
 
 def _places(quaternions) -> tuple[int, ...]:
     """Where quaternions begin, checked."""

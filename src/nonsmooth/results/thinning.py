@@ -57,3 +57,27 @@ def thin(t: np.ndarray, values: np.ndarray, limit: int = 4000) -> tuple[np.ndarr
         return t, values
     index = extremes(values, limit // 2)
     return t[index], values[index]
+
+
+def mode_spans(
+    t: np.ndarray, modes: np.ndarray, limit: int = 4000, signed: bool = False
+) -> list[tuple[float, float, int]]:
+    """Intervals ``(begin, end, mode)`` of equal mode; the mode at column k holds from column k - 1 to k.
+
+    Modes are given without their sign unless `signed`. With more than `limit` changes the axis is cut into `limit` bins; a
+    bin shows constraint mode if it holds any, else impressed mode if it holds any.
+    """
+    strip = modes.astype(np.int64) if signed else np.abs(modes.astype(np.int64))
+    if t.size < 2:
+        return [(float(t[0]), float(t[0]), int(strip[0]))] if t.size else []
+    ends = np.flatnonzero(np.diff(strip[1:], append=99)) + 1
+    if ends.size > limit:
+        edges = np.unique(np.linspace(1, t.size - 1, limit + 1).astype(int))[:-1]
+        size = np.abs(strip)
+        rank = np.maximum.reduceat(np.where(size == 0, 0, 3 - np.minimum(size, 2)), edges)
+        ends = np.append(edges[1:], t.size) - 1
+        kinds = np.where(rank == 0, 0, 3 - rank)
+    else:
+        kinds = strip[ends]
+    begins = np.concatenate([t[:1], t[ends[:-1]]])
+    return [(float(b), float(e), int(k)) for b, e, k in zip(begins, t[ends], kinds)]

@@ -6,7 +6,7 @@ import base64
 import hashlib
 from typing import Any
 
-from nonsmooth.results.report.columns import Columns, kept_columns
+from nonsmooth.results.columns import Columns, kept_columns
 from nonsmooth.results.report.encode import island, packed, text
 from nonsmooth.results.report.panels import panels
 from nonsmooth.results.report.scene import Scene, build_scene

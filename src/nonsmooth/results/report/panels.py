@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth.results.report.columns import MAX_LINES, Columns
+from nonsmooth.results.columns import MAX_LINES, Columns
 from nonsmooth.results.report.encode import curve, packed
-from nonsmooth.results.report.names import impulse_names, mode_looks, state_names, velocity_names
+from nonsmooth.results.row_names import impulse_names, mode_looks, state_names, velocity_names
+from nonsmooth.results.thinning import mode_spans
 
 _MAX_STRIPS = 40
 _EVALUATIONS = 3000  # columns at which energy and gaps are computed
@@ -87,8 +88,6 @@ def _energy(columns: Columns, model: Any) -> dict[str, Any] | None:
 
 def _modes(columns: Columns, result: Any) -> dict[str, Any] | None:
     """One strip per law: intervals of equal mode."""
-    from nonsmooth.results.plots import mode_spans
-
     if not columns.modes.size:
         return None
     strips = []

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth.errors import ShapeError
-from nonsmooth.results.report.columns import Columns
+from nonsmooth.results.columns import Columns
 from nonsmooth.results.report.encode import is_large, packed, track
 
 FRAMES = 300

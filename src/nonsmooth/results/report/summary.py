@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth.results.report.columns import Columns
+from nonsmooth.results.columns import Columns
 
 _WORDS = {
     "impact": ("impact", "impacts"), "close": ("closing", "closings"), "open": ("opening", "openings"),

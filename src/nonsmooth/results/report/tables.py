@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth.results.report.columns import Columns
+from nonsmooth.results.columns import Columns
 from nonsmooth.results.report.encode import text
-from nonsmooth.results.report.names import mode_words, state_names, velocity_names
 from nonsmooth.results.report.summary import number
+from nonsmooth.results.row_names import mode_words, state_names, velocity_names
 
 MAX_ROWS = 1000
 _MAX_SIDES = 4

@@ -51,17 +51,21 @@ class Columns:
         return sum(self.event_counts.values())
 
 
-def kept_columns(result: Any, budget: int = BUDGET) -> Columns:
-    """The columns of `result` that a report shows.
+def kept_columns(result: Any, budget: int = BUDGET, t_span: tuple[float, float] | None = None) -> Columns:
+    """The columns of `result` that pictures show.
 
     Parameters
     ----------
     result : Result or anything with its fields
     budget : int
         About how many numbers may be kept for plots.
+    t_span : (float, float), optional
+        Only columns between these instants.
     """
     total = len(result) if hasattr(result, "_reader") else int(np.size(result.t))
-    columns = _gather(result, total, budget)
+    if t_span is not None and not hasattr(result, "_reader"):
+        total = int(np.count_nonzero(_inside(np.asarray(result.t), t_span)))
+    columns = _gather(result, total, budget, t_span)
     if columns.t.size > 1 and columns.t[-1] < columns.t[0]:
         columns = _turned(columns)
     return _filled_in(columns, result)
@@ -88,13 +92,21 @@ def _pieces(result: Any) -> Iterator[tuple[Mapping[str, np.ndarray], Sequence[Ev
     yield whole, getattr(result, "events", None) or ()
 
 
-def _gather(result: Any, total: int, budget: int) -> Columns:
+def _inside(t: np.ndarray, t_span: tuple[float, float]) -> np.ndarray:
+    return (t >= min(t_span)) & (t <= max(t_span))
+
+
+def _gather(result: Any, total: int, budget: int, t_span: tuple[float, float] | None) -> Columns:
     """One pass over the pieces of a run."""
     parts: dict[str, list[np.ndarray]] = {}
     events: list[Event] = []
     counts: dict[str, int] = {}
     offset = 0
     for piece, some in _pieces(result):
+        if t_span is not None:
+            inside = _inside(piece["t"], t_span)
+            piece = {name: values[..., inside] for name, values in piece.items()}
+            some = [event for event in some if min(t_span) <= event.t <= max(t_span)]
         n = piece["t"].size
         keep = _telling(piece, event_times(some), offset, total, budget)
         for name, values in piece.items():
