@@ -71,6 +71,19 @@ def belt_oscillator(module):
     assert module.period == pytest.approx(exact, abs=5e-3)
 
 
+def rod_rough_plane(module):
+    exact = problems.rod_rough_plane().reference
+    np.testing.assert_allclose(module.result.q[:, -1], exact.q_samples[:, -1], atol=3e-4)
+
+
+def slider_crank_clearance(module):
+    off = problems.slider_crank_clearance().reference.deviation(
+        module.result.t, module.result.q, module.result.u
+    )
+    assert off["points"] == 5 and off["max_q"] < 3e-4
+    assert np.abs(module.result.q[2]).max() < 1e-12
+
+
 CHECKS = [
     falling_ball,
     sliding_mass,
@@ -80,6 +93,8 @@ CHECKS = [
     acary_oscillator,
     incline_block,
     belt_oscillator,
+    rod_rough_plane,
+    slider_crank_clearance,
 ]
 
 

@@ -26,6 +26,8 @@ from .belt_oscillator import belt_oscillator
 from .falling_ball import falling_ball
 from .impact_oscillator import impact_oscillator
 from .incline_block import incline_block
+from .rod_rough_plane import rod_rough_plane
+from .slider_crank_clearance import slider_crank_clearance
 from .sliding_mass import sliding_mass
 from .woodpecker import woodpecker
 
@@ -40,6 +42,8 @@ REGISTRY: dict[str, Callable[..., Problem]] = {
     "acary_oscillator": acary_oscillator,
     "incline_block": incline_block,
     "belt_oscillator": belt_oscillator,
+    "rod_rough_plane": rod_rough_plane,
+    "slider_crank_clearance": slider_crank_clearance,
 }
 
 #: Problems of `solve_ivp` and `solve_filippov`: factory -> file. They are imported when first used.
@@ -72,6 +76,8 @@ __all__ = [
     "impact_oscillator",
     "incline_block",
     "names",
+    "rod_rough_plane",
+    "slider_crank_clearance",
     "sliding_mass",
     "woodpecker",
 ]

@@ -7,9 +7,11 @@ the velocity jumps.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -71,6 +73,24 @@ class Reference:
     t_samples: Array = field(default_factory=lambda: np.empty(0))
     q_samples: Array = field(default_factory=lambda: np.empty((0, 0)))
     u_samples: Array = field(default_factory=lambda: np.empty((0, 0)))
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any], origin: str) -> Reference:
+        """What a stored record holds: ``events``, ``samples`` (t, q, u) and ``error`` by quantity."""
+        samples = record["samples"]
+        return cls(
+            origin=origin,
+            error=max(record["error"].values()),
+            events=tuple(
+                ReferenceEvent(
+                    e["t"], e["kind"], e["name"], tuple(e.get("u_before", ())), tuple(e.get("u_after", ()))
+                )
+                for e in record["events"]
+            ),
+            t_samples=np.array([s["t"] for s in samples]),
+            q_samples=np.array([s["q"] for s in samples]).T,
+            u_samples=np.array([s["u"] for s in samples]).T,
+        )
 
     def event_times(self, kind: str | None = None, name: str | None = None) -> Array:
         """Instants of the events of one kind and of one law (all if None), shape (k,)."""
@@ -192,6 +212,12 @@ class Problem:
         options.setdefault("problem_name", self.name)
         options.setdefault("coordinate_names", self.coordinates)
         return simulate(self.system, (start, end), self.q0, self.u0, **options)
+
+
+@cache
+def stored(name: str) -> dict[str, Any]:
+    """Reference data kept beside the problems, in the file `name`.json."""
+    return json.loads(files(__package__).joinpath(f"{name}.json").read_text(encoding="utf-8"))
 
 
 def as_state(values: Sequence[float]) -> Array:

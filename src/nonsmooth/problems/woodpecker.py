@@ -19,14 +19,11 @@ start has phi_M(0) = -0.1036, rounded: it lies 8.8e-7 m inside contact 2. The st
 
 from __future__ import annotations
 
-import json
-from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from .base import Problem, Reference, ReferenceEvent, as_state, require
+from .base import Problem, Reference, ReferenceEvent, as_state, require, stored
 from .sources import STUDER_2008
 
 SOURCE = (
@@ -106,10 +103,9 @@ def potential(t, q, p):
     return spring + p.g * ((p.m_S + p.m_M) * q[0] + p.m_S * (p.l_M * q[1] + p.l_G * q[2]))
 
 
-@lru_cache(maxsize=1)
 def data() -> dict[str, Any]:
     """Reference incidents and states of both starts, and the periodic orbit."""
-    return json.loads(files(__package__).joinpath("woodpecker.json").read_text(encoding="utf-8"))
+    return stored("woodpecker")
 
 
 def incidents(events: tuple[ReferenceEvent, ...]) -> list[tuple[float, str, str, str]]:
@@ -122,24 +118,6 @@ def incidents(events: tuple[ReferenceEvent, ...]) -> list[tuple[float, str, str,
         "impact": [("open", "closed"), ("closed", "open")],
     }
     return [(e.t, e.name, *pair) for e in events for pair in words[e.kind]]
-
-
-def _reference(start: str) -> Reference:
-    entry = data()[start]
-    samples = entry["samples"]
-    return Reference(
-        origin=data()["how"],
-        error=max(entry["error"].values()),
-        events=tuple(
-            ReferenceEvent(
-                e["t"], e["kind"], e["name"], tuple(e.get("u_before", ())), tuple(e.get("u_after", ()))
-            )
-            for e in entry["events"]
-        ),
-        t_samples=np.array([s["t"] for s in samples]),
-        q_samples=np.array([s["q"] for s in samples]).T,
-        u_samples=np.array([s["u"] for s in samples]).T,
-    )
 
 
 def woodpecker(
@@ -213,5 +191,5 @@ def woodpecker(
         },
         dt=2e-5,
         coordinates=COORDINATES,
-        reference=_reference(start) if published else None,
+        reference=Reference.from_record(data()[start], data()["how"]) if published else None,
     )
