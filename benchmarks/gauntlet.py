@@ -1,0 +1,107 @@
+"""The gauntlet: how many of its systems each method gets right, declares, stalls on, or gets wrong without a word.
+
+    python benchmarks/gauntlet.py [--rtol 1e-4 1e-6 1e-8 1e-10] [--methods default moreau] [--families belt rod ...]
+                                  [--jobs 2] [--json failures.json]
+
+Prints one table per method and tolerance (families by verdicts, steps, worst error in units of rtol) and writes every run
+that is not within tolerance to the JSON file. Systems and references: `tests/gauntlet`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.gauntlet.judge import attempt, judge, load
+
+KINDS = ("within", "declared", "stalled", "wrong")
+STEPS = 10_000  # of plain time-stepping, whatever the tolerance
+
+
+def options(method, record):
+    """Arguments of `simulate` for a method."""
+    if method == "default":
+        return {}
+    if method == "moreau":
+        return {"method": "moreau", "dt": record["T"] / STEPS, "max_steps": 2 * STEPS}
+    return {"method": method}
+
+
+def run_family(family, method, rtols, time_limit):
+    """Verdicts on all systems of a family; the systems share compiled functions."""
+    verdicts = []
+    for record in load(family):
+        for rtol in rtols:
+            found, heard = attempt(record, rtol, **{"time_limit": time_limit, **options(method, record)})
+            verdicts.append((family, method, judge(record, rtol, found, heard)))
+    return verdicts
+
+
+def table(rows, families):
+    lines = [
+        f"{'family':24s}" + "".join(f"{kind:>10s}" for kind in KINDS) + f"{'steps':>10s}{'worst/rtol':>12s}"
+    ]
+    for family in [*families, "all"]:
+        mine = [v for f, _, v in rows if family in (f, "all")]
+        count = Counter(v.kind for v in mine)
+        steps = int(np.median([v.steps for v in mine])) if mine else 0
+        worst = max((v.error for v in mine if v.kind == "within"), default=np.nan)
+        lines.append(
+            f"{family:24s}" + "".join(f"{count[kind]:10d}" for kind in KINDS) + f"{steps:10d}{worst:12.2g}"
+        )
+    return "\n".join(lines)
+
+
+def estimates(rows):
+    """How the runs' own error estimates compare with the true errors."""
+    ratio = np.array([v.estimate for _, _, v in rows])
+    ratio = ratio[np.isfinite(ratio)]
+    if not ratio.size:
+        return ""
+    good = np.mean((ratio >= 0.1) & (ratio <= 30.0))
+    return f"error estimate / true error: {good:.1%} in [0.1, 30], {np.mean(ratio < 0.1):.1%} below 0.1"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rtol", type=float, nargs="+", default=[1e-4, 1e-6, 1e-8, 1e-10])
+    parser.add_argument("--methods", nargs="+", default=["default", "moreau"])
+    parser.add_argument(
+        "--families", nargs="+", default=sorted({r["name"].rsplit("-", 1)[0] for r in load()})
+    )
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--time-limit", type=float, default=10.0)
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+
+    with ProcessPoolExecutor(given.jobs) as pool:
+        pending = [
+            pool.submit(run_family, family, method, given.rtol, given.time_limit)
+            for method in given.methods
+            for family in given.families
+        ]
+        rows = [row for future in pending for row in future.result()]
+    for method in given.methods:
+        for rtol in given.rtol:
+            part = [row for row in rows if row[1] == method and row[2].rtol == rtol]
+            print(f"\n{method}, rtol = {rtol:g}\n{table(part, given.families)}\n{estimates(part)}")
+    if given.json:
+        failures = [
+            {"family": family, "method": method, **asdict(v)}
+            for family, method, v in rows
+            if v.kind != "within"
+        ]
+        given.json.write_text(json.dumps(failures, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
