@@ -30,7 +30,7 @@ app = typer.Typer(
     name="nonsmooth",
     help="Simulate systems that impact, stick, slip and switch.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -77,16 +77,18 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    typer.echo(f"warning: {message}", err=True)
+    if not _state["quiet"]:
+        typer.echo(f"warning: {message}", err=True)
 
 
 def _fail(message: str, error: BaseException) -> None:
     if _state["debug"]:
         raise error
     typer.echo(f"nonsmooth: {message}", err=True)
+    _tell({"error": type(error).__name__, "message": message})
 
 
-_state = {"debug": False, "terminated": False}
+_state = {"debug": False, "terminated": False, "json": False, "quiet": False}
 
 
 @contextmanager
@@ -104,10 +106,41 @@ def terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from . import __version__
+
+        typer.echo(f"nonsmooth {__version__}")
+        raise typer.Exit()
+
+
 @app.callback()
-def options(debug: Annotated[bool, typer.Option(help="Show tracebacks.")] = False) -> None:
+def options(
+    debug: Annotated[bool, typer.Option(help="Show tracebacks.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Results as JSON on standard output.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
     """Simulate systems that impact, stick, slip and switch."""
-    _state["debug"] = debug
+    _state.update(debug=debug, json=json_, quiet=quiet)
+
+
+def _say(text: str) -> None:
+    """A line for people: not with --json or --quiet."""
+    if not (_state["json"] or _state["quiet"]):
+        typer.echo(text)
+
+
+def _tell(data: Any) -> None:
+    """The same for programs: with --json only."""
+    if _state["json"]:
+        import json
+
+        from .results.report.encode import plain
+
+        typer.echo(json.dumps(plain(data), allow_nan=False))
 
 
 # -- list ------------------------------------------------------------------------------------------------
@@ -124,8 +157,16 @@ def list_problems(
     if name is not None:
         problem = _problem(name, [])
         _table([["name", problem.name], ["title", problem.title], ["source", problem.source]])
-        typer.echo("\nparameters (change with --set name=value):")
+        _say("\nparameters (change with --set name=value):")
         _table([[f"  {key}", _text(value)] for key, value in (problem.params or {}).items()])
+        _tell(
+            {
+                "name": problem.name,
+                "title": problem.title,
+                "source": problem.source,
+                "params": dict(problem.params or {}),
+            }
+        )
         return
     rows = [["problem", "kind", "what", "reference"]]
     for key in problems.names():
@@ -134,6 +175,7 @@ def list_problems(
         known = "-" if reference is None else reference.origin.split(",")[0].split(";")[0]
         rows.append([key, problem.kind, problem.title, known])
     _table(rows, header=True)
+    _tell([dict(zip(rows[0], row)) for row in rows[1:]])
 
 
 # -- run -------------------------------------------------------------------------------------------------
@@ -142,7 +184,9 @@ def list_problems(
 @app.command()
 @guarded
 def run(
-    name: Annotated[str, typer.Argument(help="Problem, see `nonsmooth list`.")],
+    name: Annotated[
+        str, typer.Argument(help="Problem, see `nonsmooth list`, or a model of your own: FILE.py:NAME.")
+    ],
     method: Annotated[str | None, typer.Option(help="Scheme, see `nonsmooth info`.")] = None,
     dt: Annotated[float | None, typer.Option(help="Step size.")] = None,
     rtol: Annotated[
@@ -156,8 +200,19 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Folder for the picture and the result file.")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace files of an earlier run.")] = False,
     on_failure: Annotated[str, typer.Option(help="Unconverged solve: raise, halve or accept.")] = "raise",
+    q0: Annotated[
+        str | None, typer.Option(help="Start of your own model: positions, comma separated.")
+    ] = None,
+    u0: Annotated[str | None, typer.Option(help="Velocities; zero if left out.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the report of the run here (html).")] = None,
+    animate: Annotated[
+        Path | None, typer.Option(help="Write the moving scene here (html, gif, mp4).")
+    ] = None,
 ) -> None:
-    """Run a problem: summary table, and with --out a picture (PNG) and the result (HDF5)."""
+    """Run a problem or a model of your own: summary, and files if asked for.
+
+    With --out a picture (PNG) and the result (HDF5), with --report one offline page with everything.
+    """
     _positive("--dt", dt)
     _positive("--rtol", rtol)
     if rtol is not None and not RTOL[0] <= rtol <= RTOL[1]:
@@ -167,10 +222,14 @@ def run(
         raise UsageError(f"--every is {every}; it must be at least 1.")
     if on_failure not in ("raise", "halve", "accept"):
         raise UsageError(f"--on-failure is {on_failure!r}; it must be raise, halve or accept.")
-    problem = _problem(name, set_ or [])
+    problem = _target(name, set_ or [], q0, u0)
     settings = _settings(problem, method, dt, rtol, every, on_failure)
-    files = _output_files(out, name, overwrite)
-    span = (problem.t_span[0], problem.t_span[1] if t_end is None else t_end)
+    files = _output_files(out, problem.name, overwrite)
+    pages = _pages(report, animate, overwrite)
+    end = problem.t_span[1] if t_end is None else t_end
+    if end is None:
+        raise UsageError("--t-end is missing: say when the run of your model ends.")
+    span = (problem.t_span[0], end)
 
     start = time.perf_counter()
     try:
@@ -183,10 +242,120 @@ def run(
 
     _summary(problem, result, seconds)
     _write(problem, result, files)
+    for path, write in pages:
+        write(result, path)
+    _tell(_digest(result, seconds, {**files, "report": report, "animation": animate}))
     unconverged = getattr(result.audit, "unconverged", 0) or 0
     if not result.success or unconverged:
         typer.echo(f"nonsmooth: {result.message} Unconverged solves: {unconverged}.", err=True)
         raise typer.Exit(RUN)
+
+
+@app.command("report")
+@guarded
+def report_file(
+    file: Annotated[Path, typer.Argument(help="Result: an HDF5 file, or the folder of a streamed run.")],
+    out: Annotated[Path | None, typer.Option(help="Where to write; beside FILE if left out.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="FILE.py:NAME of the model, for the scene, gaps and energy.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace a file that is no page.")] = False,
+) -> None:
+    """Write the report of a stored run: one offline page."""
+    from .results.report.write import checked_path, write_report
+    from .results.result import Result
+
+    target = checked_path(out or file.with_suffix(".html"), (".html", ".htm"), overwrite)
+    result = Result.load(file, lazy=True) if file.is_dir() else Result.load(file)
+    _attach_model(result, model)
+    write_report(result, target, title=title, overwrite=True)
+    _say(f"report: {target}")
+    _tell({"report": str(target)})
+
+
+def _attach_model(result: Any, model: str | None) -> None:
+    """The model of a stored run, from the user's file or, for a problem of the library, from its name."""
+    from . import problems
+
+    if model is not None:
+        system = _user_model(model, None, None).target
+    elif result.problem_name in problems.REGISTRY:
+        try:
+            system = problems.get(result.problem_name).system.with_params(**result.params)
+        except ValueError:  # parameters of another version of the problem: a report without a scene
+            return
+    else:
+        return
+    system = getattr(system, "system", system)
+    if hasattr(system, "bind") and len(result) and result.q.shape[0]:
+        result._model = system.bind(float(result.t[0]), result.q[:, 0], result.u[:, 0])
+
+
+def _target(name: str, assignments: Sequence[str], q0: str | None, u0: str | None) -> Any:
+    """What is to run: a problem of the library, or a model of the user."""
+    from .cli_model import is_file_target
+
+    if not is_file_target(name):
+        if q0 is not None or u0 is not None:
+            raise UsageError(
+                "--q0 and --u0 are for models of your own; problems bring their start (--set changes it)."
+            )
+        return _problem(name, assignments)
+    target = _user_model(name, q0, u0)
+    if assignments:
+        if not hasattr(target.target, "with_params"):
+            raise UsageError("--set needs a system with parameters.")
+        target.target = target.target.with_params(**dict(_assignment(text) for text in assignments))
+    return target
+
+
+def _user_model(text: str, q0: str | None, u0: str | None) -> Any:
+    from .cli_model import load_target, numbers
+    from .errors import InputError, ModelError
+
+    try:
+        return load_target(text, numbers("--q0", q0), numbers("--u0", u0))
+    except ModelError:
+        raise
+    except InputError as error:
+        raise UsageError(str(error)) from error
+
+
+def _pages(
+    report: Path | None, animate: Path | None, overwrite: bool
+) -> list[tuple[Path, Callable[..., None]]]:
+    """Pages to write after the run, their places checked before it."""
+    from .errors import InputError
+    from .results.report.write import checked_path
+
+    pages: list[tuple[Path, Callable[..., None]]] = []
+    try:
+        if report is not None:
+            checked_path(report, (".html", ".htm"), overwrite)
+            pages.append((report, lambda result, path: result.report(path, overwrite=True)))
+        if animate is not None:
+            checked_path(animate, (".html", ".htm", ".gif", ".mp4"), overwrite)
+            pages.append((animate, lambda result, path: result.animate(path, overwrite=True)))
+    except InputError as error:
+        raise UsageError(str(error)) from error
+    return pages
+
+
+def _digest(result: Any, seconds: float, files: dict[str, Path | None]) -> dict[str, Any]:
+    """A run in a few numbers and words, for programs."""
+    from .results.events import count_kinds
+
+    counters = ("nsteps", "nrejected", "nfev", "njev", "nlu", "nbase")
+    audit = result.audit
+    return {
+        "problem": result.problem_name, "method": result.method, "status": result.status, "success": result.success,
+        "message": result.message, "t": [float(result.t[0]), float(result.t[-1])], "instants": len(result),
+        "q_end": result.q[:, -1].tolist(), "u_end": result.u[:, -1].tolist(), "y_end": result.y[:, -1].tolist(),
+        **{name: getattr(result, name) for name in counters}, "events": count_kinds(result.events),
+        "audit": None if audit is None else {"ok": bool(audit.ok), "failures": list(audit.failures())},
+        "seconds": seconds, "files": {key: str(path) for key, path in files.items() if path is not None},
+    }  # fmt: skip
 
 
 def _settings(problem, method, dt, rtol, every, on_failure) -> dict[str, Any]:
@@ -199,7 +368,7 @@ def _settings(problem, method, dt, rtol, every, on_failure) -> dict[str, Any]:
         settings["method"] = method
     if dt is not None:
         settings["dt"] = dt
-    elif method == "moreau" and rtol is None:
+    elif method == "moreau" and rtol is None and problem.dt is not None:
         settings["dt"] = problem.dt
     if rtol is not None:
         settings["rtol"] = rtol
@@ -231,12 +400,13 @@ def _output_files(out: Path | None, name: str, overwrite: bool) -> dict[str, Pat
 def _write(problem, result, files: dict[str, Path]) -> None:
     if not files:
         return
+    from .problems.base import Problem
     from .problems.pictures import figure
 
-    picture = figure(problem, result)
+    picture = figure(problem, result) if isinstance(problem, Problem) else result.plot(title=problem.title)
     picture.savefig(files["picture"], dpi=110)
     result.save(files["result"], overwrite=True)
-    typer.echo(f"\npicture: {files['picture']}\nresult:  {files['result']}")
+    _say(f"\npicture: {files['picture']}\nresult:  {files['result']}")
 
 
 def _keep_partial(partial, files: dict[str, Path]) -> None:
@@ -248,7 +418,7 @@ def _keep_partial(partial, files: dict[str, Path]) -> None:
 
 def _summary(problem, result, seconds: float) -> None:
     """What the result says of itself, the time it took, and the distance from the reference."""
-    typer.echo(result.summary())
+    _say(result.summary())
     rows = [["wall time", f"{seconds:.3g} s, compilation included"]]
     reference = getattr(problem, "reference", None)
     if reference is not None:
@@ -256,7 +426,7 @@ def _summary(problem, result, seconds: float) -> None:
         if off["points"]:
             found = f"position max {off['max_q']:.2e}, velocity mean {off['mean_u']:.2e}"
             rows.append(["against the reference", f"{found} ({off['points']} instants)"])
-    typer.echo("")
+    _say("")
     _table(rows)
 
 
@@ -306,8 +476,8 @@ def warmup(
         problem = _problem(name, [])
         start = time.perf_counter()
         problem.simulate((problem.t_span[0], problem.t_span[0] + 20 * problem.dt), dt=problem.dt)
-        typer.echo(f"{name:<20} {time.perf_counter() - start:6.2f} s")
-    typer.echo(f"{'together':<20} {time.perf_counter() - total:6.2f} s")
+        _say(f"{name:<20} {time.perf_counter() - start:6.2f} s")
+    _say(f"{'together':<20} {time.perf_counter() - total:6.2f} s")
 
 
 @app.command()
@@ -331,6 +501,7 @@ def info() -> None:
     rows.append(["methods", ", ".join(_methods())])
     rows.append(["problems", ", ".join(problems.names())])
     _table(rows)
+    _tell(dict(rows))
 
 
 # -- helpers ---------------------------------------------------------------------------------------------
@@ -391,7 +562,7 @@ def _text(value: Any) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]], header: bool = False) -> None:
-    if not rows:
+    if not rows or _state["json"] or _state["quiet"]:
         return
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     for number, row in enumerate(rows):
@@ -407,8 +578,10 @@ if importlib.util.find_spec("nonsmooth.cli_contact") is not None:
 
 
 def main() -> None:
-    """Entry point of the ``nonsmooth`` command."""
-    sys.exit(app())
+    """Entry point of the ``nonsmooth`` command; --json, --quiet and --debug may stand anywhere."""
+    given = sys.argv[1:]
+    anywhere = [word for word in given if word in ("--json", "--quiet", "--debug")]
+    sys.exit(app([*anywhere, *(word for word in given if word not in anywhere)]))
 
 
 if __name__ == "__main__":
