@@ -102,6 +102,53 @@ def sliding_mass(size: float) -> list[Shape]:
     ]
 
 
+def rod_on_ground(l: float) -> list[Shape]:
+    """A rod of the length 2 l that falls over; both ends may touch the ground."""
+
+    def end(side):
+        return lambda q: (q[0] + side * l * np.cos(q[2]), q[1] + side * l * np.sin(q[2]))
+
+    left, right = end(-1.0), end(1.0)
+    return [
+        Ground(at=(0.0, 0.0), normal=(0.0, 1.0), name="ground", colour=_WOOD),
+        Line(lambda q: [left(q), right(q)], width=6.0, colour="#4c78a8", name="rod"),
+        Force("left", at=left, normal=(0.0, 1.0), tangent=(1.0, 0.0)),
+        Force("right", at=right, normal=(0.0, 1.0), tangent=(1.0, 0.0)),
+    ]
+
+
+def slider_crank(p: dict[str, float], corners: tuple[str, ...]) -> list[Shape]:
+    """Crank, rod and a slider that has room in its guide."""
+    l1, l2, a, b, c = (p[k] for k in ("l1", "l2", "a", "b", "c"))
+
+    def pin(q):
+        return (l1 * np.cos(q[0]), l1 * np.sin(q[0]))
+
+    def slider(q):
+        return (l1 * np.cos(q[0]) + l2 * np.cos(q[1]), l1 * np.sin(q[0]) + l2 * np.sin(q[1]))
+
+    def corner(x, y):
+        def place(q):
+            cos, sin, middle = np.cos(q[2]), np.sin(q[2]), slider(q)
+            return (middle[0] + cos * x - sin * y, middle[1] + sin * x + cos * y)
+
+        return place
+
+    left, right, half = l2 - l1 - 1.5 * a, l1 + l2 + 1.5 * a, b + c
+    forces = []
+    for name, x, y in zip(corners, (-a, a, -a, a), (b, b, -b, -b)):
+        forces.append(Force(name, at=corner(x, y), normal=(0.0, -1.0 if y > 0 else 1.0), tangent=(1.0, 0.0)))
+    return [
+        Line([(left, half), (right, half)], width=3.0, name="guide"),
+        Line([(left, -half), (right, -half)], width=3.0, name="lower guide"),
+        Polygon(_rectangle(-a, a, -b, b), at=slider, angle=lambda q: q[2], name="slider"),
+        Line(lambda q: [(0.0, 0.0), pin(q)], width=6.0, colour="#e4894b", name="crank"),
+        Line(lambda q: [pin(q), slider(q)], width=4.0, colour="#5fa55a", name="rod"),
+        Circle((0.0, 0.0), 0.1 * l1, colour=_STEEL, name="bearing"),
+        *forces,
+    ]
+
+
 def woodpecker(p: dict[str, float]) -> list[Shape]:
     """Pole, sleeve, spring and bird."""
     wall = 0.0011

@@ -88,12 +88,14 @@ def rod_rough_plane(
     def build():
         from ..model.elements import Contact
         from ..model.system import MechanicalSystem
+        from . import drawings
 
         ground = Contact(
             gap, friction=np.full(2, friction), tangent=tangent, jacobian=gap_jacobian, name=CONTACTS
         )
         params = {"m": m, "J": m * l**2 / 3, "g": gravity, "l": l}
-        return MechanicalSystem(mass, force, contacts=[ground], params=params, potential=potential)
+        draw = drawings.rod_on_ground(l)
+        return MechanicalSystem(mass, force, contacts=[ground], params=params, potential=potential, draw=draw)
 
     standard = (friction, theta0, omega0, v0, l, m, gravity) == (0.3, 1.2, -0.5, 1.0, 0.5, 1.0, 9.81)
     record = stored("rod_rough_plane")

@@ -116,6 +116,7 @@ def slider_crank_clearance(
     def build():
         from ..model.elements import Contact
         from ..model.system import MechanicalSystem
+        from . import drawings
 
         guide = Contact(
             gap,
@@ -125,7 +126,8 @@ def slider_crank_clearance(
             jacobian=gap_jacobian,
             name=CONTACTS,
         )
-        return MechanicalSystem(mass, force, contacts=[guide], params=constants)
+        draw = drawings.slider_crank(constants, CONTACTS)
+        return MechanicalSystem(mass, force, contacts=[guide], params=constants, draw=draw)
 
     standard = not physical and (restitution, friction) == (0.4, 0.01)
     record = stored("slider_crank_clearance")
