@@ -3,6 +3,7 @@
 #   make test    the test suite            make test-browser  reports in a real browser
 #   make lint    formatting, lint, types, direction of imports
 #   make bench   timings          make docs  the documentation in site/
+#   make wheel   a wheel with compiled kernels in dist/   make test-numba  the core on the oldest and newest Numba
 #   make soak    the long runs    make lock  renew the pinned dependencies
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -17,10 +18,10 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser test-nojit lint bench docs soak lock clean
+.PHONY: help demo test test-browser test-nojit test-numba lint wheel bench docs soak lock clean
 
 help:
-	@sed -n '2,7s/^# *//p' Makefile
+	@sed -n '2,8s/^# *//p' Makefile
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -51,6 +52,24 @@ test-browser: $(VENV)/.test.stamp
 test-nojit: $(VENV)/.test.stamp
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) -m "not soak" tests/_core
 
+# The core on the oldest Numba that pyproject.toml allows and on the newest there is, each in an environment of its own.
+OLDEST := $(shell sed -n 's/.*"numba>=\([0-9.]*\)".*/\1/p' pyproject.toml)
+test-numba:
+	@for numba in "numba==$(OLDEST).*" "numba>=$(OLDEST)"; do \
+		echo "the core on $$numba"; \
+		$(PYTHON) -m venv --clear $(VENV)-numba \
+		&& $(VENV)-numba/bin/python -m pip --disable-pip-version-check install -qq -e ".[test]" "$$numba" \
+		&& rm -rf $(CACHE)/numba \
+		&& NUMBA_CACHE_DIR=$(CACHE)/numba $(VENV)-numba/bin/python -m pytest -n $(JOBS) --dist loadfile tests/_core \
+		|| exit 1; \
+	done
+
+# A wheel whose kernels are compiled already, for each processor class; `pip install .` makes one without.
+wheel: $(VENV)/.run.stamp
+	@$(BIN)/python tools/build_kernels.py build/kernels
+	@NONSMOOTH_WHEEL_KERNELS=build/kernels $(PIP) wheel -qq --no-deps --no-build-isolation -w dist .
+	@ls dist/*.whl
+
 lint: $(VENV)/.test.stamp
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -77,4 +96,4 @@ lock:
 	@$(COMPILE) --extra docs -c requirements/test.lock -o requirements/docs.lock pyproject.toml requirements/build.in
 
 clean:
-	@rm -rf .numba_cache demo_output site build dist
+	@rm -rf .numba_cache .venv-numba demo_output site build dist

@@ -206,8 +206,9 @@ def test_random_arguments_never_show_a_traceback(monkeypatch, tmp_path):
 def test_bench_and_warmup():
     timed = call("bench", "falling_ball", "--steps", "2000", "--repeat", "1")
     assert timed.exit_code == 0 and "falling_ball" in timed.stdout and "µs/step" in timed.stdout
-    warmed = call("warmup", "falling_ball")
-    assert warmed.exit_code == 0 and "falling_ball" in warmed.stdout
+    warmed = call("warmup", "solve_lcp, lemke", "--jobs", "1")
+    assert warmed.exit_code == 0 and "solve_lcp, lemke" in warmed.stdout and "together" in warmed.stdout
+    assert call("warmup", "no such door").exit_code == 2
 
 
 def test_reader_that_goes_away_is_no_error():

@@ -468,16 +468,28 @@ def bench(
 @app.command()
 @guarded
 def warmup(
-    names: Annotated[list[str] | None, typer.Argument(help="Problems; all of mechanics if left out.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Beginnings of names, such as solve_ivp; everything if left out."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes; as many as there are cores if left out.")
+    ] = None,
 ) -> None:
-    """Fill the compiler's disk cache by running a few steps of every problem."""
-    total = time.perf_counter()
-    for name in names or _mechanics():
-        problem = _problem(name, [])
-        start = time.perf_counter()
-        problem.simulate((problem.t_span[0], problem.t_span[0] + 20 * problem.dt), dt=problem.dt)
-        _say(f"{name:<20} {time.perf_counter() - start:6.2f} s")
-    _say(f"{'together':<20} {time.perf_counter() - total:6.2f} s")
+    """Compile every kernel once, on all cores, by using every front door with each of its methods."""
+    from .warmup import doors, warm
+
+    if jobs is not None and jobs < 1:
+        raise UsageError(f"--jobs is {jobs}; it must be at least 1.")
+    chosen = [door for door in doors() if not names or door.startswith(tuple(names))]
+    if not chosen:
+        families = dict.fromkeys(door.partition(",")[0] for door in doors())
+        raise UsageError(f"there is no front door {' or '.join(names or [])}; known: {', '.join(families)}.")
+    start, compiled = time.perf_counter(), 0
+    for outcome in warm(chosen, jobs):
+        compiled += outcome.kernels
+        _say(f"{outcome.door:<36} {outcome.kernels:4d} kernels {outcome.seconds:7.2f} s")
+    _say(f"{'together':<36} {compiled:4d} kernels {time.perf_counter() - start:7.2f} s passed")
 
 
 @app.command()
@@ -489,6 +501,7 @@ def info() -> None:
     from importlib.metadata import PackageNotFoundError, version
 
     from . import __version__, problems
+    from ._core.kernel_cache import library
 
     rows = [["nonsmooth", __version__], ["python", platform.python_version()]]
     for package in ("numpy", "scipy", "numba", "h5py", "matplotlib"):
@@ -497,7 +510,7 @@ def info() -> None:
         except PackageNotFoundError:
             rows.append([package, "not installed"])
     rows.append(["cores", str(os.cpu_count())])
-    rows.append(["compiler cache", os.environ.get("NUMBA_CACHE_DIR", "beside the source files")])
+    rows.append(["compiled kernels", ", ".join(str(found.directory) for found in library.readable())])
     rows.append(["methods", ", ".join(_methods())])
     rows.append(["problems", ", ".join(problems.names())])
     _table(rows)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nonsmooth._core.compile_notice import first_use
 from nonsmooth.control.driver import Driver
 from nonsmooth.errors import InputError, RangeError
 from nonsmooth.integrators.driver import METHODS
@@ -47,7 +48,7 @@ def solve_filippov(
     max_steps=10**7,
     max_events=10**6,
     time_limit=None,
-    progress=False,
+    progress=None,
     facets=None,
 ):
     """Solve ``x' in F(t, x)`` for a Filippov system given by regions.
@@ -89,7 +90,7 @@ def solve_filippov(
     time_limit : float, optional
         Seconds after which the run is stopped, with an error that carries the result so far.
     progress : bool, optional
-        Show a progress bar; None: on a terminal.
+        Show a progress bar; by default on a terminal only. False: nothing is said about compilation either.
     facets : int, optional
         For a mechanical system with friction in a plane: the disk of forces is replaced by a regular polygon of the same
         area with this even number of sides.
@@ -122,7 +123,8 @@ def solve_filippov(
     t0, t1 = arguments.span(t_span)
     x = arguments.start(x0)
     system = _as_filippov(system, t0, x, facets)
-    compiled = compile_system(system, t0, x)
+    with first_use("solve_filippov", progress):
+        compiled = compile_system(system, t0, x)
     names = [system.group_name(j) for j in range(len(system.groups))]
     rtol, dt = arguments.relative_tolerance(rtol), arguments.positive(dt, "dt")
     times = arguments.instants(t_eval, t0, t1)
@@ -131,7 +133,8 @@ def solve_filippov(
     if isinstance(method, str) and method in SELECTION_METHODS:
         from nonsmooth.sliding.taubert import solve_taubert
 
-        return solve_taubert(compiled, system, (t0, t1), x, method, dt, times)
+        with first_use("solve_filippov", progress):
+            return solve_taubert(compiled, system, (t0, t1), x, method, dt, times)
     if not isinstance(method, str) or method not in METHODS:
         known = ", ".join([*METHODS, *SELECTION_METHODS])
         raise InputError(f"solve_filippov: method {method!r} is unknown; use one of {known}")
@@ -172,7 +175,8 @@ def solve_filippov(
         time_limit=arguments.positive(time_limit, "time_limit"),
         progress=progress,
     )
-    return driver.drive()
+    with first_use("solve_filippov", progress):
+        return driver.drive()
 
 
 def _as_filippov(system, t0, x, facets):

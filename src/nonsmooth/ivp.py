@@ -21,6 +21,7 @@ from scipy.integrate import solve_ivp as scipy_solve_ivp
 from scipy.optimize import OptimizeResult
 from scipy.sparse import issparse
 
+from nonsmooth._core.compile_notice import first_use
 from nonsmooth._core.jit import is_dispatcher
 from nonsmooth.control.driver import Driver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError, ShapeError
@@ -135,9 +136,21 @@ def solve_ivp(
                 f"switches need a real state and one of the methods {', '.join(METHODS)}; got method {method!r}"
                 f"{' and a complex state' if complex_state else ''}."
             )
-        return _switched(
-            fun, t_span, y0, method, t_eval, dense_output, events, args or (), switches, compile, own, options
-        )
+        with first_use("solve_ivp with switches", own.get("progress")):
+            return _switched(
+                fun,
+                t_span,
+                y0,
+                method,
+                t_eval,
+                dense_output,
+                events,
+                args or (),
+                switches,
+                compile,
+                own,
+                options,
+            )
     _check_span(t_span)
     _refuse_nan(t_eval)
     jac = options.get("jac")
@@ -148,9 +161,10 @@ def solve_ivp(
         chosen = method
     else:
         chosen = solver_class(method, _compiled_right_hand_side(fun, y0, args or (), compile))
-    result = scipy_solve_ivp(
-        fun, t_span, y0, chosen, t_eval, dense_output, events, vectorized, args, **options
-    )
+    with first_use("solve_ivp", own.get("progress")):
+        result = scipy_solve_ivp(
+            fun, t_span, y0, chosen, t_eval, dense_output, events, vectorized, args, **options
+        )
     return IvpResult(result)
 
 

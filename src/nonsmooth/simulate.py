@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nonsmooth._core.compile_notice import first_use
 from nonsmooth.errors import (
     EnergyGainWarning,
     InputError,
@@ -96,7 +97,7 @@ def simulate(
     overwrite : bool
         Whether `output` may replace a former run.
     progress : bool
-        Progress bar; by default on a terminal only.
+        Progress bar; by default on a terminal only. False: nothing is said about compilation either.
     max_steps : int
     time_limit : float
         Seconds after which the run stops with `StepLimitError`.
@@ -135,7 +136,7 @@ def simulate(
     scheme = _scheme(method, dt, options)
     segments = _segments(t_0, t_1, breakpoints, scheme)
     instants = _instants(t_eval, t_0, t_1)
-    with system.running():
+    with first_use(scheme.name, progress), system.running():
         model = system.bind(t_0, q, u)
         check_functions(model, t_0, q, u)
         check_mass(model, t_0, q)

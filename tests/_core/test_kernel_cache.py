@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import nonsmooth
-from nonsmooth._core import cache_dir, kernel_cache
+from nonsmooth._core import cache_dir, compile_notice, kernel_cache
 from nonsmooth._core.kernel_cache import Kept, KernelSet
 
 PACKAGE = Path(nonsmooth.__file__).parent
@@ -147,3 +147,23 @@ def test_the_processor_class_can_be_chosen(monkeypatch):
         kernel_cache.classes()
     monkeypatch.delenv(kernel_cache.CHOICE)
     assert kernel_cache.classes() == ["x86-64"]
+
+
+def test_one_line_says_that_kernels_are_compiled_unless_progress_is_false(monkeypatch, caplog):
+    monkeypatch.setattr(compile_notice, "_told", set())
+    monkeypatch.setattr(compile_notice, "log", [])
+
+    def kernel():
+        """Any function."""
+
+    with compile_notice.first_use("moreau", progress=False):
+        compile_notice.compiling(kernel)
+    assert not caplog.records
+    with compile_notice.first_use("moreau"):
+        compile_notice.compiling(kernel)
+        compile_notice.compiling(kernel)
+    (said,) = caplog.records
+    assert said.name == "nonsmooth.compile" and "moreau" in said.message and "about 15 s" in said.message
+    monkeypatch.setattr(kernel, "__module__", "nonsmooth._core.lcp.lemke")
+    compile_notice.compiling(kernel)
+    assert len(caplog.records) == 2 and "solve_lcp" in caplog.text and len(compile_notice.log) == 4

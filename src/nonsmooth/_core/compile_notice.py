@@ -10,16 +10,29 @@ from contextvars import ContextVar
 
 logger = logging.getLogger("nonsmooth.compile")
 
-_door: ContextVar[tuple[str, float] | None] = ContextVar("door", default=None)
+#: CPU seconds to a first result when no kernel is there (`benchmarks/start_up.py`, source tree).
+SECONDS = {
+    "moreau": 15,
+    "extrapolated-moreau": 25,
+    "solve_ivp": 10,
+    "solve_ivp with switches": 30,
+    "solve_filippov": 50,
+    "solve_contact": 10,
+    "solve_lcp": 6,
+}
+# Small problems are solved in microseconds: these doors do not announce themselves, their kernels tell.
+_BY_FOLDER = {"contact": "solve_contact", "lcp": "solve_lcp"}
+
+_door: ContextVar[str | None] = ContextVar("door", default=None)
 _told: set[str] = set()
-#: (module, function) of every kernel that was compiled by this process, in order.
+#: (module, function) of every kernel that this process has compiled, in order.
 log: list[tuple[str, str]] = []
 
 
 @contextlib.contextmanager
-def first_use(what, seconds, quiet=False):
-    """Inside, kernels are compiled for `what`, in about `seconds` if none is there; not a word if `quiet`."""
-    token = _door.set(("", 0.0) if quiet else (what, seconds))
+def first_use(what, progress=None):
+    """Inside, kernels are compiled for `what`; not a word if `progress` is False."""
+    token = _door.set("" if progress is False else what)
     try:
         yield
     finally:
@@ -29,11 +42,15 @@ def first_use(what, seconds, quiet=False):
 def compiling(function):
     """Numba is about to compile `function` of the library."""
     log.append((function.__module__, function.__qualname__))
-    what, seconds = _door.get() or ("parts of the core", 10.0)
+    what = _door.get()
+    if what is None:
+        folder = function.__module__.removeprefix("nonsmooth._core.").partition(".")[0]
+        what = _BY_FOLDER.get(folder, "the core")
     if what and what not in _told:
         _told.add(what)
+        about = f"about {SECONDS[what]} s" if what in SECONDS else "some seconds"
         logger.warning(
-            "nonsmooth: compiling %s, once: up to %.0f s. `nonsmooth warmup` does it beforehand for everything.",
+            "nonsmooth: compiling the kernels of %s, once, %s (`nonsmooth warmup` does it beforehand).",
             what,
-            seconds,
+            about,
         )

@@ -10,6 +10,8 @@ from pathlib import Path
 
 CORE = Path(__file__).resolve().parent
 _PACKAGE = "nonsmooth._core"
+# Imported by all and part of no kernel: where kernels are kept, and what is said about them.
+_APART = {"kernel_cache.py", "compile_notice.py", "cache_dir.py", "source_keys.py"}
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w., \t]+))",
     re.MULTILINE,
@@ -83,5 +85,5 @@ class Sources:
         for part in [None, *name.removeprefix(_PACKAGE).split(".")[1:]]:
             place = place / part if part else place
             for found in (place / "__init__.py", place.with_suffix(".py")):
-                if found in self._text:
+                if found in self._text and found.name not in _APART:
                     yield found

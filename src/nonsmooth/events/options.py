@@ -33,7 +33,7 @@ class SwitchOptions:
     time_limit : float, optional
         Seconds after which the run ends with ``status = -1`` and what it has computed.
     progress : bool, optional
-        Show a progress bar; None: on a terminal.
+        Show a progress bar; by default on a terminal only. False: nothing is said about compilation either.
     max_chain : int
         Most rounds of events at one instant.
     restart_step : float, optional
@@ -50,7 +50,7 @@ class SwitchOptions:
     max_events: int = 10**6
     max_steps: int = 10**8
     time_limit: float | None = None
-    progress: bool | None = False
+    progress: bool | None = None
     max_chain: int = 100
     restart_step: float | None = None
     controller: str = "scipy"
