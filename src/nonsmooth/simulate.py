@@ -170,7 +170,7 @@ def _run(
         every=every,
         capacity=max(columns + 1 if output is None else min(columns, STREAM_ROWS), 4),
         accept=on_failure == "accept",
-        keep_begin=instants is None and every > 1 and not adaptive,
+        keep_begin=(instants is not None or every > 1) and not adaptive,
     )
     if output is not None and instants is not None:
         plan.capacity = columns + 1  # one row to spare: a full buffer stops the loop
@@ -236,7 +236,7 @@ def _finish(
                 ZenoWarning,
                 stacklevel=6,
             )
-    totals = run.totals()
+    totals = run.totals() | {"t_span": (plan.segments[0][0] if plan.segments else run.t, run.t)}
     begin = {name: columns.pop(name) for name in ("q_B", "u_B") if name in columns}
     P_J = columns.pop("P_J")
     counters = {
@@ -250,9 +250,11 @@ def _finish(
         **columns, events=events, status=status, message=message, extra=extra, **counters, **origin
     )
     if audit and status != INTERRUPTED:  # who interrupts does not want to wait
-        samples = _samples(columns, begin, P_J) if begin else None
+        samples = _samples(columns, begin, P_J, plan, scheme) if begin else None
         with np.errstate(over="ignore", invalid="ignore"):  # of a run that ends in overflow
             result.audit = scheme.audit(model, result, totals, plan, samples)
+        if on_energy_gain == "ignore":
+            result.audit.energy_gains["accepted"] = True
         clipped = _clipped(scheme, plan.segments)
         if clipped:
             result.audit.notes.append(clipped)
@@ -266,11 +268,12 @@ def _finish(
         # what is in memory is the tail only: hand out the whole run, read from the file where it is looked at
         result = Result.load(writer.path, lazy=True)
     result._model = model  # for what is asked of the result later: scene, gaps, energy
-    gains = totals["energy_gain_count"]
-    if gains and on_energy_gain != "ignore" and status == 0:
+    # the audit, where there is one, tells gains from answers to forces; the totals of the loop do not
+    gains = _gains_of(totals) if result.audit is None else result.audit.energy_gains
+    if gains["count"] and on_energy_gain != "ignore" and status == 0:
         text = (
-            f"an impact raised the kinetic energy at t = {totals['energy_gain_t']:.6g} (law {totals['energy_gain_law']!r}, "
-            f"T from {totals['energy_gain_T_before']:.6g} to {totals['energy_gain_T_after']:.6g}; {gains} such steps): Newton's "
+            f"an impact raised the kinetic energy at t = {gains['t']:.6g} (law {gains['law']!r}, "
+            f"T from {gains['T_before']:.6g} to {gains['T_after']:.6g}; {gains['count']} such steps): Newton's "
             "law with friction or unequal restitution can do that; use tangential_restitution = restitution or e = 0 to "
             "exclude it."
         )
@@ -282,17 +285,34 @@ def _finish(
     return result
 
 
-def _samples(columns, begin, P_J):
-    """At most 200 full steps out of thinned output, for the audit."""
+def _gains_of(totals):
+    """Energy gains as the loop has counted them."""
+    gains = {name: totals[f"energy_gain_{name}"] for name in ("t", "law", "T_before", "T_after")}
+    return {"count": totals["energy_gain_count"], **gains}
+
+
+def _samples(columns, begin, P_J, plan, scheme):
+    """At most 200 full steps out of thinned output, or steps seen at an instant inside them, for the audit."""
     n = columns["t"].size
-    pick = np.unique(np.linspace(1, n - 1, 200).astype(int)) if n > 1 else np.zeros(0, dtype=int)
+    pick = np.unique(np.linspace(0, n - 1, 200).astype(int)) if n else np.zeros(0, dtype=int)
     pick = pick[columns["dt"][pick] > 0]
-    return {
-        "t_B": columns["t"][pick] - columns["dt"][pick], "q_B": begin["q_B"][:, pick], "u_B": begin["u_B"][:, pick],
-        "t_E": columns["t"][pick], "q_E": columns["q"][:, pick], "u_E": columns["u"][:, pick],
-        "P": np.vstack([columns["P_N"][:, pick], columns["P_T"][:, pick], P_J[:, pick]]), "modes": columns["modes"][:, pick],
-        "dt": columns["dt"][pick],
+    t, dt = columns["t"][pick], columns["dt"][pick]
+    samples = {
+        "t_B": t - dt, "q_B": begin["q_B"][:, pick], "u_B": begin["u_B"][:, pick], "t_E": t, "q_E": columns["q"][:, pick],
+        "u_E": columns["u"][:, pick], "P": np.vstack([columns["P_N"][:, pick], columns["P_T"][:, pick], P_J[:, pick]]),
+        "modes": columns["modes"][:, pick], "dt": dt,
     }  # fmt: skip
+    if plan.t_eval.size == 0:
+        return samples
+    # the step that holds an instant: the first that ends at it or later, in its segment
+    samples["t_B"] = np.full(pick.size, np.nan)
+    for a, b in plan.segments:
+        inside = (t > a) & (t <= b)
+        number = np.ceil((t[inside] - a) / scheme.dt - 1e-9)
+        samples["t_B"][inside] = a + (np.maximum(number, 1.0) - 1.0) * scheme.dt
+    # not so where a step was taken in halves
+    known = (t >= samples["t_B"]) & (t <= (samples["t_B"] + dt) * (1 + 1e-12))
+    return {name: array[..., known] for name, array in samples.items()}
 
 
 def _clipped(scheme, segments):

@@ -2,7 +2,6 @@
 
 from nonsmooth.results.audit import Audit, audit_moreau
 from nonsmooth.results.events import EVENT_KINDS, Event, EventTable
-from nonsmooth.results.moreau_check import check_moreau_step
 from nonsmooth.results.norms import grid_error, hausdorff_error, l1_error, l2_error, sup_error
 from nonsmooth.results.result import STATUS, Result
 from nonsmooth.results.store import StreamReader, StreamWriter, claim_output, open_stream
@@ -17,7 +16,6 @@ __all__ = [
     "StreamReader",
     "StreamWriter",
     "audit_moreau",
-    "check_moreau_step",
     "claim_output",
     "grid_error",
     "hausdorff_error",

@@ -147,6 +147,13 @@ class ExtrapolatedMoreau(Scheme):
     def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> ExtrapolatedRun:
         return ExtrapolatedRun(self, model, t, q, u, plan)
 
+    def audit(self, model, result, totals, plan: Plan, samples):
+        from nonsmooth.results.audit import audit_adaptive
+
+        return audit_adaptive(
+            model, result, totals, self.rtol, self.atol, controlled=self.order is None, midpoint_base=self.base == "midpoint"
+        )  # fmt: skip
+
     def step_limits(self, model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> tuple[float, float]:
         """`dt_min` and `dt_max`, chosen where they were left out."""
         scale = time_scale(model, t, q, u, span)

@@ -1,0 +1,381 @@
+"""The audit of runs with a tolerance (`extrapolated-moreau`): steps between events repeated by another integrator, events
+against the states on both sides, gaps and velocities of closed contacts, cones, joints, energy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core.records.laws import FREE, HALF_LINE, USER_SET
+from nonsmooth.results.audit import books
+from nonsmooth.results.audit.batch import Batch, times
+from nonsmooth.results.audit.checks import (
+    dot,
+    energy_gains,
+    law_residuals,
+    midpoint,
+    momentum_residual,
+    relative,
+)
+from nonsmooth.results.audit.laws import rows_of
+from nonsmooth.results.audit.midpoint import (
+    add_potential,
+    directions_against_gaps,
+    motion,
+    report_drift,
+    report_missed,
+    solver_figures,
+    worst,
+)
+from nonsmooth.results.audit.report import Audit
+from nonsmooth.results.audit.smooth import PARTS, FixedModes, integrate, to_the_end
+from nonsmooth.results.audit.steps import Steps, evenly, get, impulse_rows, whole_steps
+from nonsmooth.results.audit.sweeps import Paths, missed_contacts
+from nonsmooth.results.events import count_kinds, event_times, kind_code
+
+_EPS = np.finfo(np.float64).eps
+_RESOLVED = 0.3  # the second integrator must know a step to this part of the tolerance
+_ALL = 100_000
+_ONE_BY_ONE = 3  # steps that resist are left to an integrator that adapts its own steps, which takes its time
+
+
+def limits_for(rtol: float) -> dict[str, float]:
+    """What a run with `rtol` has promised; steps in tolerances, the others relative to the motion."""
+    loose = max(100.0 * rtol, 1e-10)
+    return {
+        "step_error": 10.0, "closed_gap": loose, "closed_velocity": loose, "event_error": max(10.0 * loose, 1e-5), "penetration": loose,
+        "joint_drift_relative": loose, "unexplained_energy": loose, "derivative_error": 1e-4, "momentum_residual": 1e-5,
+        "complementarity": max(loose, 1e-5), "cone_violation": 1e-8,
+    }  # fmt: skip
+
+
+def audit_adaptive(
+    system: Any,
+    result: Any,
+    totals: Mapping[str, Any] | None = None,
+    rtol: float = 1e-6,
+    atol: float = 0.0,
+    controlled: bool = True,
+    midpoint_base: bool = True,
+    max_checked: int = 250,
+    accept_gains: bool = False,
+) -> Audit:
+    """Audit of a run with error control.
+
+    Parameters
+    ----------
+    system : object
+        Follows the model protocol.
+    result : Result
+    totals : Mapping, optional
+        Running totals over all steps.
+    rtol, atol : float
+        What was asked for; with ``atol = 0`` a component is measured by its largest size in the run.
+    controlled : bool
+        Whether steps were chosen by the error (not with a fixed order): only then are they judged by the tolerance.
+    midpoint_base : bool
+        Whether steps of order 1 are single steps of the midpoint rule.
+    max_checked : int
+        Steps to repeat, and as many crossings of events.
+    accept_gains : bool
+        Whether impacts may create energy.
+
+    Returns
+    -------
+    Audit
+    """
+    made = _AdaptiveAudit(system, result, totals or {}, rtol, atol, max_checked)
+    if accept_gains:
+        made.audit.energy_gains["accepted"] = True
+    if not controlled:
+        del made.audit.limits["step_error"]
+        made.audit.notes.append("fixed order: errors of steps are not measured by the tolerance")
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        made.run(midpoint_base)
+    return made.audit
+
+
+class _AdaptiveAudit:
+    """The audit in the making."""
+
+    def __init__(self, system, result, totals, rtol, atol, max_checked):
+        self.batch, self.result, self.totals = Batch(system), result, totals
+        self.rtol, self.atol, self.most = rtol, atol, self.batch.most(max_checked)
+        self.t, self.q, self.u = result.t, result.q.T, result.u.T
+        self.modes, self.order = result.modes.T, result.order
+        self.instants = np.sort(event_times(result.events))
+        self.complete = impulse_rows(result) == self.batch.n_rows
+        self.audit = Audit(
+            limits=limits_for(rtol), points_checked=int(self.t.size), steps_total=int(result.nsteps)
+        )
+        self.audit.events = count_kinds(result.events)
+        self.audit.derivatives = dict(getattr(system, "derivative_sources", {}) or {})
+        size = np.concatenate([_largest(self.q), _largest(self.u)])
+        n_q = self.batch.n_q
+        # a component that hardly moves is measured by the largest of its kind, as the run does at its start
+        size[:n_q] = np.maximum(size[:n_q], 0.01 * np.max(size[:n_q], initial=0.0))
+        size[n_q:] = np.maximum(size[n_q:], 0.01 * np.max(size[n_q:], initial=0.0))
+        self.tolerance = np.maximum(atol + rtol * size, np.finfo(float).tiny)
+        self.length = motion(self.q)
+
+    def run(self, midpoint_base: bool) -> None:
+        solver_figures(self.audit, self.totals, get(self.result, "nbase", 0))
+        if self.t.size == 0:
+            return
+        k = whole_steps(self.t, self.result.dt)
+        self.speed = self.speed_scale()
+        crossing = k[self.order[k] <= 1] if self.complete and midpoint_base else k[:0]
+        work = self.repeat_steps() + self.crossings(crossing)
+        self.balance(work)
+        self.closed_contacts()
+        self.gaps()
+        self.events()
+        picks = evenly(self.t.size, self.batch.most(64))
+        report_drift(self.audit, self.batch, self.t[picks], self.q[picks], self.u[picks], self.length)
+
+    def speed_scale(self) -> float:
+        """Largest relative velocity that terms of W^T u reach."""
+        if self.batch.n_rows == 0:
+            return float(np.max(np.abs(self.u), initial=0.0))
+        k = evenly(self.t.size, 200)
+        WT, zeta = self.batch.directions(self.t[k], self.q[k])
+        return float(
+            np.max(
+                np.maximum(np.max(times(np.abs(WT), np.abs(self.u[k])), axis=1), np.max(np.abs(zeta), axis=1))
+            )
+        )
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+
+    def intervals(self) -> np.ndarray:
+        """Columns k such that the motion from column k - 1 to k is smooth: no event between them, modes of column k hold."""
+        if self.t.size < 2:
+            return np.zeros(0, dtype=int)
+        k = np.arange(1, self.t.size)
+        free = self.quiet() & (
+            np.diff(self.t) > 1e3 * _EPS * np.maximum(np.abs(self.t[1:]), np.abs(self.t[:-1]))
+        )
+        whole = np.isin(k, whole_steps(self.t, self.result.dt))
+        same = np.all(self.modes[1:] == self.modes[:-1], axis=1)
+        smooth = np.where(whole, self.order[1:] > 1, free & same)
+        user = [i for i in range(self.batch.laws.n_laws) if int(self.batch.laws.kind[i]) == USER_SET]
+        if user:
+            smooth &= ~np.any(np.abs(self.modes[1:, user]) == 2, axis=1)
+        return k[smooth]
+
+    def quiet(self) -> np.ndarray:
+        """Whether no event lies between column k and k + 1, shape (n_t - 1,)."""
+        dt = np.diff(self.t)
+        first = np.searchsorted(self.instants, self.t[:-1] - 1e-9 * dt, side="left")
+        return first == np.searchsorted(self.instants, self.t[1:] + 1e-9 * dt, side="right")
+
+    def repeat_steps(self) -> _Work:
+        """Steps between events, integrated again; returns the work in each of them, by column."""
+        audit = self.audit
+        k = self.intervals()
+        k = k[evenly(k.size, self.most)]
+        if k.size == 0:
+            return _Work()
+        dt = self.t[k] - self.t[k - 1]
+        curved, varies = self.variable()
+        error, work = np.full(k.size, np.nan), _Work()
+        left = np.arange(k.size)
+        for parts in PARTS:
+            j = k[left]
+            system = FixedModes(self.batch, self.modes[j], dt[left], curved, varies)
+            found = integrate(system, self.t[j - 1], self.q[j - 1], self.u[j - 1], parts)
+            units = np.max(found.error / self.tolerance, axis=1)
+            known = units <= _RESOLVED
+            difference = np.abs(np.concatenate([found.q - self.q[j], found.u - self.u[j]], axis=1))
+            error[left[known]] = np.max(difference / self.tolerance, axis=1)[known]
+            work.update(
+                {
+                    int(c): (a, b)
+                    for c, a, b in zip(j[known], found.work_forces[known], found.work_laws[known])
+                }
+            )
+            left = left[~known]
+            uncertain = units[~known]
+            if left.size == 0 or (
+                parts >= 4 and left.size < 0.1 * k.size
+            ):  # a few that nothing resolves are left
+                break
+        left = left[np.argsort(-uncertain)]
+        for i in left[:_ONE_BY_ONE]:
+            error[i] = self.one_by_one(int(k[i]), curved, varies)
+        left = left[np.isnan(error[left])]
+        done = ~np.isnan(error)
+        # an interval between two outputs holds several steps, each of which may err
+        several = np.maximum(np.round(dt / np.where(self.result.dt[k] > 0, self.result.dt[k], dt)), 1.0)
+        audit.steps_checked += int(np.count_nonzero(done))
+        if done.any():
+            audit.step_error, audit.step_error_t = worst((error / several)[done], self.t[k[done]])
+        if left.size:
+            audit.notes.append(f"{left.size} steps could not be repeated accurately enough to judge them")
+        return work
+
+    def one_by_one(self, k: int, curved: bool, varies: bool) -> float:
+        """Error of the step to column k in tolerances, by an integrator that adapts its own steps; NaN if it gives up."""
+        system = FixedModes(
+            self.batch, self.modes[k : k + 1], self.t[k : k + 1] - self.t[k - 1], curved, varies
+        )
+        t, q, u = float(self.t[k - 1]), self.q[k - 1], self.u[k - 1]
+        end = to_the_end(system, t, q, u, 0.1 * self.rtol, 0.1 * self.tolerance)
+        if end is None:
+            return np.nan
+        return float(np.max(np.abs(end - np.concatenate([self.q[k], self.u[k]])) / self.tolerance))
+
+    def variable(self) -> tuple[bool, bool]:
+        """Whether directions, and the mass matrix, depend on the state."""
+        k = evenly(self.t.size, 16)
+        varies = not books.constant_mass(self.batch, self.t[k], self.q[k])
+        if self.batch.n_rows == 0:
+            return False, varies
+        WT, zeta = self.batch.directions(self.t[k], self.q[k])
+        return bool(np.any(WT != WT[:1]) or np.any(zeta != zeta[:1])), varies
+
+    def crossings(self, k: np.ndarray) -> _Work:
+        """Single steps of the base rule, which cross events: impulse balance, laws, energy."""
+        audit, batch, work = self.audit, self.batch, _Work()
+        k = k[evenly(k.size, self.most)]
+        if k.size == 0:
+            return work
+        s = Steps.from_columns(self.result, k)
+        m = midpoint(batch, s)
+        complementarity, cone, _ = law_residuals(batch, s, m, _largest(self.u))
+        hit = np.flatnonzero(np.any(np.abs(m.rate_E - m.rate_B) > 1e-6 * self.speed, axis=1))
+        audit.momentum_residual, audit.momentum_residual_t = worst(momentum_residual(s, m), s.t_E)
+        if hit.size:  # at the others forces act, which a step of this length cannot tell from rounding
+            audit.complementarity, audit.complementarity_t = worst(complementarity[hit], s.t_E[hit])
+            audit.cone_violation = worst(cone[hit], s.t_E[hit])[0]
+        audit.steps_checked += int(k.size)
+        directions_against_gaps(audit, batch, s)
+        gains = energy_gains(batch, s, m)
+        self.report_gains(s, gains)
+        forces = 0.5 * dot(s.u_B + s.u_E, m.impulse_h)
+        laws = 0.5 * dot(m.rate_B + m.rate_E, s.P)
+        work.update({int(c): (a, b) for c, a, b in zip(k, forces, laws)})
+        return work
+
+    def report_gains(self, s: Steps, gains: Any) -> None:
+        mine = np.flatnonzero(gains.gain > max(1e-9, self.rtol))
+        if mine.size == 0:
+            return
+        k = mine[int(np.argmax(gains.gain[mine]))]
+        self.audit.energy_gains |= {
+            "count": int(mine.size), "worst": float(gains.gain[k]), "t": float(s.t_E[k]), "T_before": float(gains.T_before[k]),
+            "T_after": float(gains.T_after[k]), "law": str(self.batch.laws.name[int(gains.law[k])]),
+        }  # fmt: skip
+
+    def balance(self, work: _Work) -> None:
+        """Energies at both ends, and the work between them where every step was looked at."""
+        ends = np.array([0, -1])
+        T = self.batch.kinetic(self.t[ends], self.q[ends], self.u[ends])
+        balance = {"kinetic_start": float(T[0]), "kinetic_end": float(T[1])}
+        if len(work) == self.t.size - 1 and len(work):
+            forces, laws = (float(sum(pair[i] for pair in work.values())) for i in (0, 1))
+            balance |= {"work_forces": forces, "loss_contacts": 0.0 - laws}
+            scale = max(T[0], T[1], abs(forces), abs(laws))
+            self.audit.unexplained_energy = float(relative(abs(T[1] - T[0] - forces - laws), scale))
+            balance["unexplained"] = self.audit.unexplained_energy
+        add_potential(balance, self.batch, self.t, self.q)
+        self.audit.energy_balance = balance
+
+    # -- states --------------------------------------------------------------------------------------------------------
+
+    def closed_contacts(self) -> None:
+        """Gaps and relative velocities of laws in constraint mode, after steps between events."""
+        k = self.intervals()
+        k = k[evenly(k.size, 1000)]
+        laws, batch = self.batch.laws, self.batch
+        if k.size == 0 or batch.n_rows == 0:
+            return
+        t, q, u, modes = self.t[k], self.q[k], self.u[k], self.modes[k]
+        WT, zeta = batch.directions(t, q)
+        gamma = np.abs(times(WT, u) + zeta)
+        velocity = 0.0
+        for i in range(laws.n_laws):
+            on = modes[:, i] == 1
+            if int(laws.kind[i]) != FREE and on.any():
+                velocity = max(velocity, float(np.max(gamma[on][:, rows_of(laws, i)])))
+        held = modes[:, : batch.n_N] == 1
+        self.audit.closed_velocity = float(relative(velocity, self.speed))
+        if held.any():
+            overlap = np.maximum(-batch.gaps(self.t[:1], self.q[:1]), 0.0)  # accepted at the start
+            gap = float(np.max(np.where(held, np.maximum(np.abs(batch.gaps(t, q)) - overlap, 0.0), 0.0)))
+            self.audit.closed_gap = float(relative(gap, self.length))
+
+    def gaps(self) -> None:
+        """Worst gap, and contacts passed between stored states."""
+        audit, batch = self.audit, self.batch
+        if batch.n_N == 0:
+            return
+        every = self.t.size <= _ALL and not getattr(batch.model, "callbacks", ())
+        k = slice(None) if every else evenly(self.t.size, 1000)
+        t, q, u = self.t[k], self.q[k], self.u[k]
+        g = batch.gaps(t, q)
+        at = int(np.argmin(g)) // batch.n_N
+        audit.worst_gap, audit.worst_gap_t = float(np.min(g[at])), float(t[at])
+        claimed = self.totals.get("worst_gap")
+        if claimed is not None and np.isfinite(claimed) and claimed < audit.worst_gap:
+            audit.worst_gap, audit.worst_gap_t = float(claimed), float(self.totals.get("worst_gap_t", np.nan))
+        start = min(float(np.min(g[0])), 0.0)
+        audit.penetration = float(relative(max(start - audit.worst_gap, 0.0), self.length))
+        if every and self.t.size > 1 and self.result.P_N.shape[0] == batch.n_N:
+            noise = max(64 * _EPS * float(np.max(np.abs(q))), self.rtol * self.length)
+            paths = Paths(batch, t, q, batch.q_dot(t, q, u))
+            # what happens at a known event is seen: impulses of its interval may not be stored
+            P_N = np.where(self.quiet()[:, None], self.result.P_N.T[1:], np.inf)
+            found = missed_contacts(paths, g, P_N, noise)
+            report_missed(audit, found, batch, t, self.speed)
+
+    def events(self) -> None:
+        """Events against the states on both sides: what closes comes nearer, what opens parts, what sticks does not slip."""
+        table, batch = self.result.events, self.batch
+        whole = whole_steps(self.t, self.result.dt)
+        if not hasattr(table, "law") or len(table) == 0 or whole.size == 0 or batch.n_rows == 0:
+            return
+        pick = evenly(len(table), 200)
+        law, kind, instant = table.law[pick].astype(int), table.kind[pick], table.t[pick]
+        # the step that crosses an event ends where the event's bracket does
+        end = table.bracket[1, pick]
+        after = np.clip(np.searchsorted(self.t, end, side="left"), 1, self.t.size - 1)
+        usable = (law >= 0) & (self.t[after] == end) & np.isin(after, whole) & (self.order[after] <= 1)
+        law, kind, after, instant = law[usable], kind[usable], after[usable], instant[usable]
+        if law.size == 0:
+            return
+        error = np.zeros(law.size)
+        first = batch.laws.row[law].astype(int)
+        last = first + batch.laws.dim[law].astype(int) - 1
+        speeds = [self.relative_velocity(c, first, last) for c in (after - 1, after)]
+        normal = batch.laws.kind[law] == HALF_LINE
+        closes = normal & np.isin(kind, [kind_code("impact"), kind_code("close")])
+        opens = normal & (kind == kind_code("open"))
+        sticks, slips = ~normal & (kind == kind_code("stick")), ~normal & (kind == kind_code("slip"))
+        error = np.where(closes, np.maximum(speeds[0], -speeds[1]), error)
+        error = np.where(opens, -speeds[1], error)
+        error = np.where(sticks, np.abs(speeds[1]), np.where(slips, np.abs(speeds[0]), error))
+        error = np.maximum(error, 0.0) / max(self.speed, np.finfo(float).tiny)
+        self.audit.event_error, self.audit.event_error_t = worst(error, instant)
+
+    def relative_velocity(self, column: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        """W^T u + zeta of one law in each column: signed for one row, its length for two."""
+        WT, zeta = self.batch.directions(self.t[column], self.q[column])
+        gamma = times(WT, self.u[column]) + zeta
+        here = np.arange(column.size)
+        both = np.sqrt(gamma[here, first] ** 2 + gamma[here, last] ** 2)
+        return np.where(first == last, gamma[here, first], both)
+
+
+class _Work(dict[int, tuple[float, float]]):
+    """Work by column; two of them add up."""
+
+    def __add__(self, other: _Work) -> _Work:
+        return _Work({**self, **other})
+
+
+def _largest(x: np.ndarray) -> np.ndarray:
+    some = np.where(np.isfinite(x), np.abs(x), 0.0)
+    return np.max(some, axis=0, initial=0.0)

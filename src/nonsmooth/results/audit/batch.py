@@ -1,0 +1,126 @@
+"""A model at many points at once: stacks of M, h, W, gaps, ... with the sample as first axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class Batch:
+    """Questions to a model, each answered for n points by one call.
+
+    The user's functions are called compiled, one after the other, by a loop that knows no scheme. A model without compiled
+    functions (hand-written ones that only follow the protocol) is asked point by point.
+
+    Parameters
+    ----------
+    model : object
+        Follows the model protocol.
+    """
+
+    def __init__(self, model: Any):
+        self.model, self.laws = model, model.laws
+        self.n_q, self.n_u = model.n_q, model.n_u
+        self.n_rows, self.n_N = int(model.laws.n_rows), int(model.laws.n_N)
+        self.n_J = int(getattr(model.laws, "n_J", 0))
+        self.core = getattr(model, "core", None)
+        self.has_kinematics = getattr(model, "f_kinematics", True) is not None
+
+    def _values(self, name: str, shape: tuple[int, ...], t: np.ndarray, q: np.ndarray, u: np.ndarray):
+        from nonsmooth._core.calls.batches import values_at  # compiled: only where a model is
+
+        return values_at(getattr(self.core, name), _c(t), _c(q), _c(u), self.model.parameters.flat, shape)
+
+    def _no_u(self, t: np.ndarray) -> np.ndarray:
+        return np.zeros((t.size, self.n_u))
+
+    def mass(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """M, shape (n, n_u, n_u)."""
+        if self.core is None:
+            return _stack([self.model.mass_matrix(*x) for x in zip(t, q)], (self.n_u, self.n_u))
+        return self._values("mass", (self.n_u, self.n_u), t, q, self._no_u(t))
+
+    def force(self, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """h, shape (n, n_u)."""
+        if self.core is None:
+            return _stack([self.model.forces(*x) for x in zip(t, q, u)], (self.n_u,))
+        return self._values("force", (self.n_u,), t, q, u)
+
+    def gaps(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """g_N, shape (n, n_N)."""
+        if self.n_N == 0:
+            return np.zeros((t.size, 0))
+        if self.core is None:
+            return _stack([self.model.gaps(*x) for x in zip(t, q)], (self.n_N,))
+        return self._values("gap", (self.n_N,), t, q, self._no_u(t))
+
+    def directions(self, t: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """W^T, shape (n, n_rows, n_u), and zeta, shape (n, n_rows)."""
+        if self.n_rows == 0:
+            return np.zeros((t.size, 0, self.n_u)), np.zeros((t.size, 0))
+        if self.core is None:
+            both = [self.model.directions(*x) for x in zip(t, q)]
+            return (
+                _stack([WT for WT, _ in both], (self.n_rows, self.n_u)),
+                _stack([zeta for _, zeta in both], (self.n_rows,)),
+            )
+        u = self._no_u(t)
+        WT = self._values("directions", (self.n_rows, self.n_u), t, q, u)
+        return WT, self._values("zeta", (self.n_rows,), t, q, u)
+
+    def bounds(self, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper force bounds, shape (n, n_rows) each."""
+        n = self.n_rows
+        if n == 0 or (self.core is not None and not self.model.bounds_of):
+            return np.zeros((t.size, n)), np.zeros((t.size, n))
+        if self.core is None:
+            both = [np.concatenate(self.model.bounds(*x)) for x in zip(t, q, u)]
+            values = _stack(both, (2 * n,))
+        else:
+            values = self._values("bounds", (2 * n,), t, q, u)
+        return values[:, :n], values[:, n:]
+
+    def q_dot(self, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """B u, shape (n, n_q)."""
+        if not self.has_kinematics:
+            return u
+        if self.core is None:
+            B = _stack([self.model.kinematic_matrix(*x) for x in zip(t, q)], (self.n_q, self.n_u))
+        else:
+            B = self._values("kinematics", (self.n_q, self.n_u), t, q, self._no_u(t))
+        return times(B, u)
+
+    def joints(self, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Position residuals of joints, shape (n, m); m = 0 for models without any."""
+        residuals = getattr(self.model, "joint_residuals", None)
+        if residuals is None or self.n_J == 0:
+            return np.zeros((t.size, 0))
+        functions = getattr(self.model, "joints_of", None)
+        if functions is None:
+            return np.stack([residuals(*x)[0] for x in zip(t, q, u)])
+        p = self.model.parameters.flat
+        rows = [np.concatenate([np.zeros(0), *(f.call(*x, p) for f in functions)]) for x in zip(t, q, u)]
+        return np.stack(rows) if rows else np.zeros((0, 0))
+
+    def kinetic(self, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Kinetic energy u^T M u / 2, shape (n,)."""
+        return 0.5 * np.einsum("ni,nij,nj->n", u, self.mass(t, q), u)
+
+    def most(self, wanted: int) -> int:
+        """How many of `wanted` points can be looked at without using much memory."""
+        entries = self.n_u * (self.n_u + self.n_rows) + 1
+        return int(min(wanted, max(4_000_000 // entries, 4)))
+
+
+def times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """A x for stacks of matrices and vectors."""
+    return (A @ x[..., None])[..., 0]
+
+
+def _c(x: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(x, dtype=np.float64)
+
+
+def _stack(values: list, shape: tuple[int, ...]) -> np.ndarray:
+    return np.array(values, dtype=float).reshape(len(values), *shape)

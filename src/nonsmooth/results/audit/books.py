@@ -1,0 +1,51 @@
+"""Energy over a run: T_end - T_0 = work of forces + work of inertia + work of contacts + what nobody explains.
+
+With a mass matrix that depends on q (or t) the kinetic energy changes by ``u^T M u' + 1/2 u^T M' u``: the second part is the
+work of inertia here; forces h contain the terms that balance it in a closed system.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonsmooth.results.audit.batch import Batch
+from nonsmooth.results.audit.checks import dot, times
+from nonsmooth.results.audit.steps import Steps
+
+CHUNK = 20_000  # steps at a time
+
+
+def constant_mass(batch: Batch, t: np.ndarray, q: np.ndarray) -> bool:
+    """Whether the mass matrix is the same at all these points."""
+    M = batch.mass(t, q)
+    return bool(np.all(M == M[:1]))
+
+
+def work_of_inertia(batch: Batch, s: Steps) -> float:
+    """Sum over steps of u^T (M_E - M_B) u / 2 with the mean velocity u."""
+    total = 0.0
+    for part in _chunks(s):
+        u = 0.5 * (part.u_B + part.u_E)
+        change = batch.mass(part.t_E, part.q_E) - batch.mass(part.t_B, part.q_B)
+        total += 0.5 * float(np.sum(dot(u, times(change, u))))
+    return total
+
+
+def loss_in_joints(batch: Batch, s: Steps) -> float:
+    """Energy that bilateral constraints took away in midpoint steps, where ideal ones take none."""
+    total = 0.0
+    for part in _chunks(s):
+        t, q = (
+            part.t_B + 0.5 * part.dt,
+            part.q_B + batch.q_dot(part.t_B, part.q_B, part.u_B) * (0.5 * part.dt)[:, None],
+        )
+        WT, zeta = batch.directions(t, q)
+        joints = slice(batch.n_rows - batch.n_J, batch.n_rows)
+        gamma = times(WT[:, joints], 0.5 * (part.u_B + part.u_E)) + zeta[:, joints]
+        total -= float(np.sum(dot(gamma, part.P[:, joints])))
+    return total
+
+
+def _chunks(s: Steps):
+    for begin in range(0, len(s), CHUNK):
+        yield s.pick(np.arange(begin, min(begin + CHUNK, len(s))))

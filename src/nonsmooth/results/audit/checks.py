@@ -1,0 +1,249 @@
+"""Independent checks of a run, each for a stack of steps or states; a scheme composes its audit from them.
+
+Nothing here knows a scheme's code. For a step of the midpoint rule from (t_B, q_B, u_B) to (t_E, q_E, u_E) with impulses P,
+notation as in [1]_:
+
+    t_M = t_B + dt/2,  q_M = q_B + B(q_B) u_B dt/2                                  midpoint
+    M_M (u_E - u_B) - h_M dt - W_M P = 0                                            eq. (15), momentum
+    q_E = q_B + B(q_M) (u_B + u_E)/2 dt, then unit quaternions divided by length    eq. (21), position
+    -(gamma_E + e gamma_B) in N_C(P),  gamma = W_M^T u + zeta                       eq. (17), law
+    P_i = prox_Ci(P_i - r_i xi_i),  xi = gamma_E + e gamma_B,  r_i = 1/max G_ii     eq. (19), natural map
+    Delta T = 1/2 (W^T (u_E + u_B))^T P + 1/2 (u_E + u_B)^T h dt                    energy identity
+
+The energy identity is (15) multiplied by (u_E + u_B)/2, with M_M on both sides; the relative velocities in it are those
+without the contribution zeta of moving walls, because P acts on the system through W alone.
+
+Every residual is relative. Velocities are measured by what rounding can reach, the largest of |W^T||u|, |zeta| and
+G_ii |P_i| in the step, never by a fixed number, so that units do not matter. NaN stays NaN.
+
+References
+----------
+.. [1] C. Studer, R.I. Leine, Ch. Glocker, "Step size adjustment and extrapolation for time-stepping schemes
+       in non-smooth dynamics", Int. J. Numer. Meth. Engng 76 (2008) 1747-1781.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nonsmooth.results.audit.batch import Batch, times
+from nonsmooth.results.audit.laws import contact_rows, impact_impulses, projected, rows_of
+from nonsmooth.results.audit.steps import Steps
+
+_EPS = np.finfo(np.float64).eps
+
+
+@dataclass
+class Midpoint:
+    """The model at the midpoints of n steps, and what follows for the step.
+
+    Attributes
+    ----------
+    t, q : ndarray, shapes (n,), (n, n_q)
+    M : ndarray, shape (n, n_u, n_u)
+    impulse_h : ndarray, shape (n, n_u)
+        h dt.
+    WT, zeta : ndarray, shapes (n, n_rows, n_u), (n, n_rows)
+    lower, upper : ndarray, shape (n, n_rows)
+        Force bounds.
+    M_inv_W : ndarray, shape (n, n_u, n_rows)
+    G_diagonal : ndarray, shape (n, n_rows)
+    rate_B, rate_E : ndarray, shape (n, n_rows)
+        W^T u at both ends.
+    velocity : ndarray, shape (n,)
+        What relative velocities are measured by.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    M: np.ndarray
+    impulse_h: np.ndarray
+    WT: np.ndarray
+    zeta: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    M_inv_W: np.ndarray
+    G_diagonal: np.ndarray
+    rate_B: np.ndarray
+    rate_E: np.ndarray
+    velocity: np.ndarray
+
+
+def midpoint(batch: Batch, s: Steps) -> Midpoint:
+    """The model half way through each step."""
+    t = s.t_B + 0.5 * s.dt
+    q = s.q_B + batch.q_dot(s.t_B, s.q_B, s.u_B) * (0.5 * s.dt)[:, None]
+    M = batch.mass(t, q)
+    WT, zeta = batch.directions(t, q)
+    lower, upper = batch.bounds(t, q, s.u_B)
+    M_inv_W = solved(M, WT.transpose(0, 2, 1))
+    G_diagonal = np.einsum("nri,nir->nr", WT, M_inv_W)
+    reach = times(np.abs(WT), np.maximum(np.abs(s.u_B), np.abs(s.u_E)))
+    return Midpoint(
+        t=t, q=q, M=M, impulse_h=batch.force(t, q, s.u_B) * s.dt[:, None], WT=WT, zeta=zeta, lower=lower, upper=upper,
+        M_inv_W=M_inv_W, G_diagonal=G_diagonal, rate_B=times(WT, s.u_B), rate_E=times(WT, s.u_E),
+        velocity=largest(reach, zeta, G_diagonal * np.abs(s.P)),
+    )  # fmt: skip
+
+
+def momentum_residual(s: Steps, m: Midpoint) -> np.ndarray:
+    """Residual of (15), relative to its terms."""
+    W, M = m.WT.transpose(0, 2, 1), m.M
+    residual = times(M, s.u_E - s.u_B) - m.impulse_h - times(W, s.P)
+    inertia = times(np.abs(M), np.maximum(np.abs(s.u_B), np.abs(s.u_E)))
+    return relative(largest(residual), largest(inertia, m.impulse_h, times(np.abs(W), np.abs(s.P))))
+
+
+def position_residual(batch: Batch, s: Steps, m: Midpoint) -> tuple[np.ndarray, np.ndarray]:
+    """Residual of (21), relative to its terms, and how much quaternions were stretched before they were normalised."""
+    move = batch.q_dot(m.t, m.q, (0.5 * s.dt)[:, None] * (s.u_B + s.u_E))
+    q_new, stretch = s.q_B + move, np.zeros(len(s))
+    for place in getattr(batch.model, "quaternions", ()):
+        part = q_new[:, place : place + 4]
+        length = np.linalg.norm(part, axis=1)
+        stretch = np.maximum(stretch, np.abs(length - 1.0))
+        q_new[:, place : place + 4] = part / length[:, None]
+    return relative(largest(s.q_E - q_new), largest(s.q_B, s.q_E, move)), stretch
+
+
+def law_residuals(
+    batch: Batch, s: Steps, m: Midpoint, u_max: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Violation of the laws (natural map (19), relative to velocities), of their sets (relative to the largest impulse), and
+    the number of laws whose set is not known.
+
+    `u_max`, shape (n_u,): largest velocities of the run; what rounding of them can do (64 eps) is no violation of a law.
+    """
+    laws = batch.laws
+    natural, outside, unknown = np.zeros(len(s)), np.zeros(len(s)), 0
+    blur = 64 * _EPS * (np.abs(m.WT) @ u_max) if u_max is not None else np.zeros_like(s.P)
+    for i in range(laws.n_laws):
+        rows = rows_of(laws, i)
+        P, G_ii = s.P[:, rows], np.maximum(np.max(m.G_diagonal[:, rows], axis=1), 0.0)
+        # an inactive law carries no impulse, not even a small one
+        natural = np.where(s.modes[:, i] == 0, np.maximum(natural, G_ii * largest(P)), natural)
+        # a direction that does not move the system decides nothing
+        on = np.flatnonzero((s.modes[:, i] != 0) & (G_ii != 0.0))
+        if on.size == 0:
+            continue
+        xi = (m.rate_E + m.zeta + laws.e[i] * (m.rate_B + m.zeta))[on][:, rows]
+        G_on = G_ii[on, None]
+
+        def project(x: np.ndarray, i: int = i, on: np.ndarray = on) -> np.ndarray | None:
+            return projected(batch.model, i, x, s.P[on], m.lower[on], m.upper[on], s.dt[on])
+
+        nearest = project(P[on] - xi / G_on)
+        inside = project(P[on])
+        if nearest is None or inside is None:
+            unknown += 1
+            continue
+        violation = G_on[:, 0] * largest(P[on] - nearest) - largest(blur[on][:, rows])
+        natural[on] = np.maximum(natural[on], violation)
+        outside[on] = np.maximum(outside[on], largest(P[on] - inside))
+    return relative(natural, m.velocity), relative(outside, largest(s.P)), unknown
+
+
+def energy_identity(s: Steps, m: Midpoint) -> np.ndarray:
+    """Violation of the energy identity of a step, relative to its terms."""
+    T_B, T_E = kinetic(m.M, s.u_B), kinetic(m.M, s.u_E)
+    work = 0.5 * (dot(m.rate_B + m.rate_E, s.P) + dot(s.u_B + s.u_E, m.impulse_h))
+    reach = dot(np.abs(m.rate_B) + np.abs(m.rate_E), np.abs(s.P))
+    reach = 0.5 * (reach + dot(np.abs(s.u_B) + np.abs(s.u_E), np.abs(m.impulse_h)))
+    return relative(np.abs(T_E - T_B - work), T_B + T_E + reach)
+
+
+@dataclass
+class Gains:
+    """What impacts added to the kinetic energy: relative to it, by which law, energy before and after; shape (n,) each."""
+
+    gain: np.ndarray
+    law: np.ndarray
+    T_before: np.ndarray
+    T_after: np.ndarray
+
+
+def energy_gains(batch: Batch, s: Steps, m: Midpoint) -> Gains:
+    """Energy created by impacts, each row of the laws times its own relative velocity.
+
+    Created is what both say: the work of all contact impulses, and that of the part of them that does not just answer forces.
+    Below a floor the sign is a matter of rounding and of the solver's tolerance (bodies at rest).
+    """
+    laws, n = batch.laws, len(s)
+    gain, law = np.zeros(n), np.full(n, -1)
+    T_B, T_E = kinetic(m.M, s.u_B), kinetic(m.M, s.u_E)
+    speed = 0.5 * (m.rate_B + m.rate_E) + m.zeta
+    work = np.sum(np.where(contact_rows(laws), speed * s.P, 0.0), axis=1)
+    floor = 1e-10 * m.velocity * np.sum(np.abs(s.P), axis=1)
+    on = np.flatnonzero(work > floor)
+    if on.size:
+        G = m.WT[on] @ m.M_inv_W[on]
+        push = np.einsum("nir,ni->nr", m.M_inv_W[on], m.impulse_h[on])
+        power = speed[on] * impact_impulses(laws, s.modes[on], s.P[on], G, push)
+        created = np.minimum(power.sum(axis=1), work[on])
+        gain[on] = np.where(created > floor[on], relative(created, T_B[on]), 0.0)
+        by_law = np.stack([power[:, rows_of(laws, i)].sum(axis=1) for i in range(laws.n_laws)], axis=1)
+        law[on] = np.where(gain[on] > 0.0, np.argmax(by_law, axis=1), -1)
+    return Gains(gain, law, T_B, T_E)
+
+
+def activation_mismatch(batch: Batch, s: Steps, m: Midpoint) -> np.ndarray:
+    """Whether a contact was active with an open gap at the midpoint, or the other way round."""
+    if batch.n_N == 0:
+        return np.zeros(len(s), dtype=bool)
+    gap = batch.gaps(m.t, m.q)
+    approach = largest((m.rate_B + m.zeta)[:, : batch.n_N])
+    near = (64 * _EPS * np.maximum(largest(s.q_B, m.q), s.dt * approach))[:, None]
+    active = s.modes[:, : batch.n_N] != 0
+    return np.any((active & (gap > near)) | (~active & (gap < -near)), axis=1)
+
+
+# --- helpers ----------------------------------------------------------------------------------------------------------
+
+
+def kinetic(M: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """u^T M u / 2."""
+    return 0.5 * dot(u, times(M, u))
+
+
+def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Products a_k . b_k of two stacks of vectors."""
+    return np.einsum("ni,ni->n", a, b)
+
+
+def solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """A^-1 b for stacks; NaN where A is singular."""
+    if b.shape[-1] == 0:
+        return np.zeros_like(b)
+    try:
+        return np.linalg.solve(A, b)
+    except np.linalg.LinAlgError:
+        out = np.full(b.shape, np.nan)
+        for k in range(len(A)):
+            try:
+                out[k] = np.linalg.solve(A[k], b[k])
+            except np.linalg.LinAlgError:
+                continue
+        return out
+
+
+def largest(*arrays: np.ndarray) -> np.ndarray:
+    """Largest absolute value of all entries of each step, shape (n,); 0 for none, NaN stays NaN."""
+    found = np.zeros(len(arrays[0]))
+    for a in arrays:
+        if a.ndim == 1:
+            found = np.maximum(found, np.abs(a))
+        elif a.shape[1]:
+            found = np.maximum(found, np.max(np.abs(a), axis=1))
+    return found
+
+
+def relative(value: Any, scale: Any) -> np.ndarray:
+    """value / scale; 0 where both vanish, infinite where only the scale does."""
+    value, scale = np.asarray(value, dtype=float), np.asarray(scale, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(
+            value == 0.0, 0.0, np.where(scale > 0.0, value / np.where(scale > 0.0, scale, 1.0), np.inf)
+        )

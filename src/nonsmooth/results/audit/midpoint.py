@@ -1,0 +1,410 @@
+"""The audit of runs with constant steps of the midpoint rule (`moreau`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from nonsmooth.results.audit import books
+from nonsmooth.results.audit.batch import Batch, times
+from nonsmooth.results.audit.checks import (
+    Gains,
+    activation_mismatch,
+    energy_gains,
+    energy_identity,
+    largest,
+    law_residuals,
+    midpoint,
+    momentum_residual,
+    position_residual,
+    relative,
+    solved,
+)
+from nonsmooth.results.audit.joints import joint_drift
+from nonsmooth.results.audit.report import Audit
+from nonsmooth.results.audit.steps import Steps, evenly, get, impulse_rows, near_events, whole_steps
+from nonsmooth.results.audit.sweeps import Paths, missed_contacts
+from nonsmooth.results.events import count_kinds, event_times
+
+_EPS = np.finfo(np.float64).eps
+_STRETCH = (
+    1e-4  # change of a quaternion's length in one step that is worth a word: a third of a radian per step
+)
+_ALL = 100_000  # runs of at most so many stored steps are looked at as a whole where sums or gaps are wanted
+_JOINTS = 64  # states at which joints are looked at; they are called one by one
+_SERIOUS = 0.05  # a contact passed at less than this part of the largest velocity is a touch, not an impact
+#: A constant step asks for no accuracy of its own; these parts of the motion and of its energy are what a reader would accept.
+LIMITS = {
+    "penetration": 2.0,
+    "joint_drift_relative": 1e-2,
+    "joint_loss_relative": 1e-2,
+    "unexplained_energy": 1e-2,
+    "derivative_error": 1e-4,
+}
+
+
+def audit_moreau(
+    system: Any,
+    columns: Any,
+    totals: Mapping[str, Any] | None = None,
+    max_checked: int = 1000,
+    samples: Mapping[str, np.ndarray] | None = None,
+    tolerance: float = 1e-8,
+    accept_gains: bool = False,
+) -> Audit:
+    """Audit of a run of Moreau's scheme.
+
+    Parameters
+    ----------
+    system : object
+        Follows the model protocol.
+    columns : Mapping or object
+        Fields ``t, q, u, P_N, P_T, modes, dt`` with one column per stored instant, and ``events``, ``nsteps``
+        if known; a `Result` will do.
+    totals : Mapping, optional
+        Running totals over *all* steps (worst gap, work, solver residuals, unconverged solves, energy gains).
+    max_checked : int
+        Evenly spaced steps to recompute; steps around events come on top (at most as many again).
+    samples : Mapping, optional
+        Full steps kept by a driver whose output is thinned: ``t_B, q_B, u_B, t_E, q_E, u_E, P, modes, dt``,
+        last axis the sample. Where t_E lies inside a step (before ``t_B + dt``) the end of the step follows from (15) and (21),
+        and the state at t_E is compared with what lies between begin and end.
+    tolerance : float
+        Largest relative residual that counts as in order.
+    accept_gains : bool
+        Whether impacts may create energy (``on_energy_gain="ignore"``).
+
+    Returns
+    -------
+    Audit
+    """
+    return _MoreauAudit(system, columns, totals or {}, max_checked, samples, tolerance, accept_gains).audit
+
+
+class _MoreauAudit:
+    """The audit in the making: what several checks share."""
+
+    def __init__(self, system, columns, totals, max_checked, samples, tolerance, accept_gains):
+        self.batch, self.columns, self.totals = Batch(system), columns, totals
+        self.t, self.dt = np.asarray(get(columns, "t")), np.asarray(get(columns, "dt"))
+        self.q, self.u = np.asarray(get(columns, "q")).T, np.asarray(get(columns, "u")).T
+        self.most = self.batch.most(max_checked)
+        self.whole = whole_steps(self.t, self.dt)
+        self.complete = impulse_rows(columns) == self.batch.n_rows
+        self.audit = Audit(tolerance=tolerance, limits=dict(LIMITS), points_checked=min(self.t.size, 1))
+        if accept_gains:
+            self.audit.energy_gains["accepted"] = True
+        self.describe()
+        s = self.steps(samples)
+        self.audit.steps_checked = len(s)
+        with np.errstate(over="ignore", invalid="ignore"):  # of a run that ends in overflow
+            gains = self.residuals(s) if len(s) else None
+            self.gaps(s)
+            self.balance(s)
+            self.gains(s, gains)
+            self.joints(s)
+        solver_figures(self.audit, totals, get(columns, "nbase", 0))
+
+    def describe(self) -> None:
+        """What is known without looking."""
+        audit, columns = self.audit, self.columns
+        audit.events = count_kinds(get(columns, "events", ()))
+        audit.derivatives = dict(getattr(self.batch.model, "derivative_sources", {}) or {})
+        audit.steps_total = int(get(columns, "nsteps", 0) or max(self.t.size - 1, 0))
+
+    def steps(self, samples) -> Steps:
+        """Steps to recompute: evenly spaced, near events, and those a driver has kept."""
+        k = np.zeros(0, dtype=int)
+        if self.complete and self.whole.size:
+            instants = event_times(get(self.columns, "events", ()))
+            k = self.whole[evenly(self.whole.size, self.most)]
+            k = np.union1d(k, near_events(self.t, self.whole, instants, self.most)) if self.most else k[:0]
+        s = Steps.from_columns(self.columns, k)
+        self.between = np.zeros((2, 1))
+        if samples is not None and np.shape(samples["P"])[0] == self.batch.n_rows:
+            kept, self.between = completed(self.batch, Steps.from_samples(samples, self.batch.most(1000)))
+            s = Steps.joined([s, kept])
+        if self.audit.steps_total and not len(s):
+            why = "the stored columns are not consecutive steps and there are no samples"
+            if not self.complete or samples is not None:
+                why = "the impulses of the bilateral constraints are not stored"
+            self.audit.notes.append(f"no step could be recomputed: {why}")
+        return s
+
+    def residuals(self, s: Steps) -> Gains:
+        """Equations of the step."""
+        audit, batch = self.audit, self.batch
+        m = midpoint(batch, s)
+        some = self.u[:: max(len(self.u) // 1000, 1)]
+        u_max = np.max(np.where(np.isfinite(some), np.abs(some), 0.0), axis=0, initial=0.0)
+        position, stretch = position_residual(batch, s, m)
+        complementarity, cone, unknown = law_residuals(batch, s, m, u_max)
+        audit.momentum_residual, audit.momentum_residual_t = worst(momentum_residual(s, m), s.t_E)
+        audit.momentum_residual = float(np.maximum(audit.momentum_residual, np.max(self.between[0])))
+        audit.position_residual = float(np.maximum(worst(position, s.t_E)[0], np.max(self.between[1])))
+        audit.complementarity, audit.complementarity_t = worst(complementarity, s.t_E)
+        audit.cone_violation = worst(cone, s.t_E)[0]
+        audit.energy_identity_error = worst(energy_identity(s, m), s.t_E)[0]
+        audit.activation_mismatch = int(np.count_nonzero(activation_mismatch(batch, s, m)))
+        self.travel = float(
+            np.max(s.dt * largest((m.rate_B + m.zeta)[:, : batch.n_N], (m.rate_E + m.zeta)[:, : batch.n_N]))
+        )
+        self.speed = float(np.max(m.velocity))
+        if unknown:
+            audit.notes.append(f"{unknown} laws with a user-defined set were not recomputed")
+        longest, t = worst(stretch, s.t_E)
+        if longest > _STRETCH:
+            audit.notes.append(
+                f"a quaternion had a length wrong by {longest:.2g} before it was normalised at t = {t:.6g}: the body turns too far "
+                "in a step; use a smaller dt"
+            )
+        directions_against_gaps(audit, batch, s)
+        return energy_gains(batch, s, m)
+
+    def gaps(self, s: Steps) -> None:
+        """Worst gap of totals and stored states, penetration in terms of what a step can do, contacts passed unseen."""
+        audit, batch, totals = self.audit, self.batch, self.totals
+        if batch.n_N == 0 or self.t.size == 0:
+            return
+        every = self.t.size <= _ALL and not getattr(batch.model, "callbacks", ())
+        k = slice(None) if every else evenly(self.t.size, 1000)
+        t, q = self.t[k], self.q[k]
+        g = batch.gaps(t, q)
+        at = int(np.argmin(g)) // batch.n_N  # NaN is found first
+        audit.points_checked = int(t.size)
+        audit.worst_gap, audit.worst_gap_t = float(np.min(g[at])), float(t[at])
+        claimed = totals.get("worst_gap")
+        if claimed is not None and math.isfinite(claimed) and claimed < audit.worst_gap:
+            audit.worst_gap, audit.worst_gap_t = float(claimed), float(totals.get("worst_gap_t", math.nan))
+        noise = 64 * _EPS * float(np.max(np.abs(q[:: max(len(q) // 1000, 1)]), initial=0.0))
+        consecutive = every and 0 < self.whole.size == self.t.size - 1
+        if len(s):
+            travel = (
+                max(self.travel, float(np.max(np.abs(np.diff(g, axis=0))))) if consecutive else self.travel
+            )
+            deep = min(float(np.min(g[0])), 0.0) - audit.worst_gap
+            audit.penetration = float(relative(max(deep - noise, 0.0), travel))
+        if consecutive:
+            P_N = np.asarray(get(self.columns, "P_N")).T[1:]
+            found = missed_contacts(Paths(batch, t, q), g, P_N, noise)
+            report_missed(audit, found, batch, t, self.speed if len(s) else math.inf)
+
+    def balance(self, s: Steps) -> None:
+        """T_end - T_0 = work of forces + of inertia + of contacts + unexplained."""
+        audit, batch, totals = self.audit, self.batch, self.totals
+        if self.t.size == 0:
+            return
+        ends = np.array([0, -1])
+        T = batch.kinetic(self.t[ends], self.q[ends], self.u[ends])
+        balance = {"kinetic_start": float(T[0]), "kinetic_end": float(T[1])}
+        begin, end = totals.get("t_span", (self.t[0], self.t[-1]))  # the totals belong to this span
+        if "work_forces" in totals and "work_contacts" in totals and begin == self.t[0] and end == self.t[-1]:
+            work, contacts, inertia = float(totals["work_forces"]), float(totals["work_contacts"]), 0.0
+            balance["work_forces"] = work
+            scale = max(T[0], T[1], abs(work), abs(contacts))
+            some = evenly(self.t.size, 8)
+            varies = not books.constant_mass(batch, self.t[some], self.q[some])
+            # sums over all steps where all are stored; else the sample stands for them
+            every, factor = self.all_steps(s) if varies or batch.n_J else (s, 1.0)
+            if varies and len(every):
+                inertia = factor * books.work_of_inertia(batch, every)
+                balance["work_inertia"] = inertia
+            balance["loss_contacts"] = 0.0 - contacts
+            if batch.n_J and len(every):
+                loss = factor * books.loss_in_joints(batch, every)
+                balance["loss_joints"] = loss
+                audit.joint_loss_relative = float(relative(abs(loss), scale))
+            unexplained = float(relative(abs(T[1] - T[0] - work - contacts - inertia), scale))
+            balance["unexplained"] = unexplained
+            if factor == 1.0 or inertia == 0.0:
+                audit.unexplained_energy = unexplained
+        add_potential(balance, batch, self.t, self.q)
+        audit.energy_balance = balance
+
+    def all_steps(self, s: Steps) -> tuple[Steps, float]:
+        """All steps of the run, or the sample and how many times it is contained in them."""
+        total = self.audit.steps_total
+        if (
+            self.complete
+            and self.whole.size == total <= _ALL
+            and not getattr(self.batch.model, "callbacks", ())
+        ):
+            return Steps.from_columns(self.columns, self.whole), 1.0
+        return s, total / max(len(s), 1)
+
+    def gains(self, s: Steps, found: Gains | None) -> None:
+        """Steps in which the laws created energy, above rounding.
+
+        The totals know of all steps but count every positive work of a law; the second route separates impacts from answers
+        to forces, so it is asked about the worst step of the totals.
+        """
+        audit, totals, names = self.audit, self.totals, self.batch.laws.name
+        mine = np.flatnonzero(found.gain > 1e-9) if found is not None else np.zeros(0, dtype=int)
+        count = int(totals.get("energy_gain_count", 0))
+        asked = self.gains_at(float(totals["energy_gain_t"])) if count else None
+        if count and mine.size == 0 and asked is not None and asked.gain[0] <= 1e-9:
+            audit.notes.append(
+                f"in {count} steps contact laws did positive work; the worst one, recomputed at"
+                f" t = {float(totals['energy_gain_t']):.9g}, only answers a force (it vanishes with dt) and is no gain"
+            )
+            audit.energy_gains["candidates"] = count
+            count = 0
+        if mine.size == 0 and not count:
+            return
+        record = audit.energy_gains
+        record["count"], record["law"] = max(count, int(mine.size)), ""
+        if count:
+            record["worst"], record["t"] = float(totals["energy_gain_worst"]), float(totals["energy_gain_t"])
+            record["T_before"] = float(totals.get("energy_gain_T_before", math.nan))
+            record["T_after"] = float(totals.get("energy_gain_T_after", math.nan))
+            record["law"] = str(totals.get("energy_gain_law", ""))
+            if asked is not None and asked.gain[0] > 1e-9:
+                record["worst"], record["law"] = float(asked.gain[0]), str(names[int(asked.law[0])])
+        if found is not None and mine.size:
+            k = mine[int(np.argmax(found.gain[mine]))]
+            if found.gain[k] > record.get("worst", 0.0):
+                record["worst"], record["t"] = float(found.gain[k]), float(s.t_E[k])
+                record["T_before"], record["T_after"] = float(found.T_before[k]), float(found.T_after[k])
+                record["law"] = str(names[int(found.law[k])])
+        audit.notes.append(
+            "the contact laws created energy, as Newton restitution with friction or unequal restitution can;"
+            " see energy gains"
+        )
+
+    def gains_at(self, instant: float) -> Gains | None:
+        """The step that ends at `instant`, recomputed, if it is stored."""
+        k = int(np.searchsorted(self.t, instant))
+        if not self.complete or k >= self.t.size or self.t[k] != instant or k not in self.whole:
+            return None
+        s = Steps.from_columns(self.columns, np.array([k]))
+        return energy_gains(self.batch, s, midpoint(self.batch, s))
+
+    def joints(self, s: Steps) -> None:
+        """Drift of bilateral constraints."""
+        if self.batch.n_J == 0:
+            return
+        k = evenly(self.t.size, self.batch.most(_JOINTS))
+        report_drift(self.audit, self.batch, self.t[k], self.q[k], self.u[k], motion(self.q))
+
+
+def completed(batch: Batch, s: Steps) -> tuple[Steps, np.ndarray]:
+    """Steps that were seen at an instant inside them, with their true ends, and how far the states seen lie off the line between
+    begin and end, relative: velocities and positions, shape (2, n)."""
+    inside = s.t_E < s.t_B + s.dt * (1.0 - 1e-9)
+    off = np.zeros((2, max(len(s), 1)))
+    if not inside.any():
+        return s, off
+    part = s.pick(inside)
+    m = midpoint(batch, part)
+    push = m.impulse_h + times(m.WT.transpose(0, 2, 1), part.P)
+    u_E = part.u_B + solved(m.M, push[..., None])[..., 0]
+    q_E = part.q_B + batch.q_dot(m.t, m.q, (0.5 * part.dt)[:, None] * (part.u_B + u_E))
+    share = ((part.t_E - part.t_B) / part.dt)[:, None]
+    q_seen, u_seen = part.q_B + share * (q_E - part.q_B), part.u_B + share * (u_E - part.u_B)
+    for place in getattr(batch.model, "quaternions", ()):
+        for q in (q_E, q_seen):
+            q[:, place : place + 4] /= np.linalg.norm(q[:, place : place + 4], axis=1)[:, None]
+    # after an impact the velocity is the right limit at once
+    difference = np.minimum(largest(part.u_E - u_seen), largest(part.u_E - u_E))
+    off[0, inside] = relative(difference, largest(part.u_B, u_E))
+    off[1, inside] = relative(largest(part.q_E - q_seen), largest(part.q_B, q_E))
+    s.u_E, s.q_E, s.t_E = s.u_E.copy(), s.q_E.copy(), s.t_E.copy()
+    s.u_E[inside], s.q_E[inside], s.t_E[inside] = u_E, q_E, part.t_B + part.dt
+    return s, off
+
+
+# --- shared with audits of other schemes ----------------------------------------------------------------------------
+
+
+def worst(values: np.ndarray, t: np.ndarray) -> tuple[float, float]:
+    """The largest of some numbers and its instant; NaN is larger than all."""
+    k = int(np.argmax(np.where(np.isnan(values), np.inf, values)))
+    return float(values[k]), float(t[k])
+
+
+def motion(q: np.ndarray) -> float:
+    """Size of a motion: the largest way of a coordinate."""
+    way = float(np.max(np.ptp(q, axis=0), initial=0.0)) if len(q) else 0.0
+    return way if way > 0.0 else float(np.max(np.abs(q), initial=0.0))
+
+
+def solver_figures(audit: Audit, totals: Mapping[str, Any], base_steps: int | None) -> None:
+    """Figures the contact solver reports about itself, over all base steps."""
+    audit.unconverged = int(totals.get("unconverged", 0))
+    if totals.get("max_residual") is not None:
+        audit.max_residual = float(totals["max_residual"])
+        audit.max_residual_t = float(totals["max_residual_t"]) if "max_residual_t" in totals else None
+    if totals.get("max_iterations") is not None:
+        audit.max_iterations = int(totals["max_iterations"])
+        solves = base_steps or audit.steps_total
+        if solves and "sum_iterations" in totals:
+            # the mean cannot exceed the largest: a driver that only notes the largest of accepted steps is corrected here
+            audit.mean_iterations = float(totals["sum_iterations"]) / solves
+            audit.max_iterations = max(audit.max_iterations, math.ceil(audit.mean_iterations))
+
+
+def report_drift(
+    audit: Audit, batch: Batch, t: np.ndarray, q: np.ndarray, u: np.ndarray, size: float
+) -> None:
+    """Drift of bilateral constraints at the given states, relative to the size of the motion."""
+    drift = joint_drift(batch, t, q, u)
+    if drift is None:
+        return
+    audit.joint_drift_position, audit.joint_drift_velocity = drift.position, drift.velocity
+    audit.joint_drift_relative = float(relative(drift.distance, size))
+    audit.points_checked = max(audit.points_checked, int(t.size))
+
+
+def report_missed(audit: Audit, found: Any, batch: Batch, t: np.ndarray, speed: float) -> None:
+    """Contacts passed unseen: hard ones count, mere touches are noted."""
+    if found.step.size == 0:
+        return
+    hard = np.flatnonzero(found.speed > _SERIOUS * speed)
+    k = int(np.argmax(found.speed))
+    name, instant = str(batch.laws.name[int(found.contact[k])]), float(t[int(found.step[k])])
+    if hard.size:
+        audit.missed_contacts = {
+            "count": int(hard.size), "law": name, "t": instant, "depth": float(found.depth[k]), "speed": float(found.speed[k]),
+        }  # fmt: skip
+    if hard.size < found.step.size:
+        audit.notes.append(
+            f"{found.step.size - hard.size} touches between two stored states left no trace (speeds below {_SERIOUS:.0%} of the motion)"
+        )
+
+
+def directions_against_gaps(audit: Audit, batch: Batch, s: Steps) -> None:
+    """The rate of each gap, by differences along the motion, against W^T u + zeta."""
+    if batch.n_N == 0 or len(s) == 0:
+        return
+    k = evenly(len(s), 50)
+    t, q, u, dt = s.t_B[k], s.q_B[k], s.u_B[k], s.dt[k]
+    q_dot, h = batch.q_dot(t, q, u), 0.02 * dt
+    WT, zeta = batch.directions(t, q)
+    claimed = (np.einsum("nri,ni->nr", WT, u) + zeta)[:, : batch.n_N]
+    way = h[:, None] * q_dot
+    found = (batch.gaps(t + h, q + way) - batch.gaps(t - h, q - way)) / (2.0 * h)[:, None]
+    size = np.max(np.einsum("nri,ni->nr", np.abs(WT), np.abs(u))[:, : batch.n_N] + np.abs(found), axis=0)
+    rounding = 4 * _EPS * (np.max(np.abs(q), initial=0.0) + np.abs(batch.gaps(t, q))) / h[:, None]
+    # a kink of the gap (a corner) or a bend seen over the step is no wrong derivative: the median tells
+    error = np.median(np.maximum(np.abs(found - claimed) - rounding, 0.0), axis=0) / np.where(
+        size > 0, size, 1.0
+    )
+    audit.derivative_error = float(np.max(error))
+    if audit.derivative_error > audit.limits.get("derivative_error", math.inf):
+        name = batch.laws.name[int(np.argmax(error))]
+        audit.notes.append(
+            f"the gap of {name!r} does not change at the rate that its directions say: see its `jacobian`"
+        )
+
+
+def add_potential(balance: dict[str, float], batch: Batch, t: np.ndarray, q: np.ndarray) -> None:
+    """Potential energy at both ends, where the model has one."""
+    potential = getattr(batch.model, "potential_energy", None)
+    if potential is None:
+        return
+    V = [potential(t[k], q[k]) for k in (0, -1)]
+    if V[0] is not None and V[1] is not None:
+        balance["potential_start"], balance["potential_end"] = float(V[0]), float(V[1])

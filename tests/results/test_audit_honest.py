@@ -1,0 +1,194 @@
+"""Runs that are not in order must not be called so: each case was "ok" once, or was never looked at."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import nonsmooth as ns
+from nonsmooth.errors import EnergyGainWarning
+from nonsmooth.results import Audit, audit_moreau
+
+
+def identity(t, q):
+    return np.eye(4)
+
+
+def gravity(t, q, u):
+    return np.array([0.0, -9.81, 0.0, -9.81])
+
+
+def rods(t, q):
+    return np.array([q[0] ** 2 + q[1] ** 2 - 1.0, (q[2] - q[0]) ** 2 + (q[3] - q[1]) ** 2 - 1.0])
+
+
+def coupled_mass(t, q):
+    c = np.cos(q[0] - q[1])
+    return np.array([[2.0, c], [c, 1.0]])
+
+
+def coupled_force(t, q, u):
+    s = np.sin(q[0] - q[1])
+    return np.array([-s * u[1] ** 2 - 2 * 9.81 * np.sin(q[0]), s * u[0] ** 2 - 9.81 * np.sin(q[1])])
+
+
+def spring(t, q, u):
+    return np.array([-q[0]])
+
+
+def kicked(t, q, u):
+    return np.array([-q[0] + (1.0 if t > 0.7 else 0.0)])
+
+
+def nothing(t, q, u):
+    return np.array([0.0])
+
+
+def thin(t, q):
+    return abs(q[0]) - 0.01
+
+
+def floor(t, q):
+    return q[0]
+
+
+def upside_down(t, q):
+    return np.array([[-1.0]])
+
+
+def weight(t, q, u):
+    return np.array([-9.81])
+
+
+def text_of(audit):
+    return "; ".join(audit.failures())
+
+
+def test_nothing_checked_is_never_ok():
+    assert not Audit().ok and "nothing was checked" in text_of(Audit())
+    assert not Audit(steps_total=10, points_checked=5).ok
+    assert Audit(steps_total=10, steps_checked=3).ok
+    result = ns.simulate(
+        ns.MechanicalSystem(1.0, spring), (0, 1), q0=[1.0], u0=[0.0], dt=1e-2, t_eval=np.zeros(0)
+    )
+    assert not result.audit.ok
+
+
+@pytest.mark.parametrize(
+    "options", [{"rtol": 1e-8}, {"rtol": 1e-8, "t_eval": np.linspace(0, 3, 31)}, {"rtol": 1e-6, "every": 3}]
+)
+def test_runs_with_a_tolerance_are_recomputed(options):
+    system = ns.MechanicalSystem(
+        1.0, spring, ns.Contact(lambda t, q: q[0] + 0.5, restitution=0.6, name="wall")
+    )
+    audit = ns.simulate(system, (0, 3), q0=[1.0], u0=[0.0], **options).audit
+    assert audit.ok, str(audit)
+    assert audit.steps_checked >= 20 and audit.step_error < 1.0
+    if set(options) == {"rtol"}:
+        assert audit.steps_checked == audit.steps_total
+        assert audit.unexplained_energy < 1e-7 and audit.event_error < 1e-9
+
+
+@pytest.mark.parametrize(
+    "instants", [np.linspace(0, 3, 41), np.sort(np.random.default_rng(1).uniform(0, 3, 33))]
+)
+def test_steps_behind_given_instants_are_recomputed(instants):
+    system = ns.MechanicalSystem(
+        1.0, spring, ns.Contact(lambda t, q: q[0] + 0.5, restitution=0.6, name="wall")
+    )
+    audit = ns.simulate(
+        system, (0, 3), q0=[1.0], u0=[0.0], dt=1.7e-3, t_eval=instants, breakpoints=[1.0003]
+    ).audit
+    assert audit.ok, str(audit)
+    assert audit.steps_checked >= 32 and audit.momentum_residual < 1e-14 and audit.position_residual < 1e-14
+
+
+def test_joint_drift_and_the_energy_it_costs():
+    """Double pendulum in four coordinates: 0.1 off and 3.2 J lost after 10 s with dt = 1e-3."""
+    system = ns.MechanicalSystem(identity, gravity, joints=[ns.Joint(rods, name="rods")])
+    coarse = ns.simulate(system, (0, 10), q0=[1, 0, 2, 0], u0=np.zeros(4), dt=1e-3).audit
+    assert not coarse.ok and "energy lost in joints" in text_of(coarse) and "smaller dt" in text_of(coarse)
+    assert coarse.energy_balance["loss_joints"] == pytest.approx(3.2, abs=0.3)
+    assert coarse.joint_drift_position > 0.1
+    fine = ns.simulate(system, (0, 1), q0=[1, 0, 2, 0], u0=np.zeros(4), dt=1e-4).audit
+    assert fine.ok, str(fine)
+    adaptive = ns.simulate(system, (0, 2), q0=[1, 0, 2, 0], u0=np.zeros(4), rtol=1e-8).audit
+    assert adaptive.ok and adaptive.joint_drift_relative < 1e-7, str(adaptive)
+
+
+def test_energy_with_a_mass_matrix_that_depends_on_q():
+    """Without the work of inertia several percent stayed unexplained, and nobody was told."""
+    wall = ns.Contact(lambda t, q: np.sin(q[0]) + 0.5, restitution=0.5, name="wall")
+    system = ns.MechanicalSystem(coupled_mass, coupled_force, wall)
+    found = {}
+    for dt in (1e-2, 1e-3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", EnergyGainWarning)
+            found[dt] = ns.simulate(system, (0, 5), q0=[1.5, 1.5], u0=[0, 0], dt=dt).audit
+        assert found[dt].energy_gains["count"] == 0
+    balance = found[1e-3].energy_balance
+    explained = balance["work_forces"] + balance["work_inertia"] - balance["loss_contacts"]
+    assert balance["kinetic_end"] - balance["kinetic_start"] == pytest.approx(explained, abs=0.03)
+    assert abs(balance["work_inertia"]) > 0.1 and found[1e-3].ok
+    assert found[1e-3].unexplained_energy < 0.2 * found[1e-2].unexplained_energy
+
+
+def test_energy_gains_are_warned_of_and_not_ok():
+    """Newton's law with unequal restitution: the warning says what the audit says, also in runs with a tolerance."""
+    W = np.array([[1.0, -1.0], [1.0, 1.0]])
+    mass = np.diag([0.3, 2.0])
+    system = ns.MechanicalSystem(
+        lambda t, q: mass,
+        lambda t, q, u: np.zeros(2),
+        ns.Contact(lambda t, q: W @ q, restitution=[1.0, 0.0], name=("a", "b")),
+    )
+    start = dict(q0=[0.1, 0.0], u0=[-1.0, 0.0])
+    for options in ({"dt": 1e-2}, {"rtol": 1e-6}):
+        result = ns.simulate(system, (0, 0.3), **start, **options, on_energy_gain="ignore")
+        T = 0.5 * np.einsum("ik,ij,jk->k", result.u, mass, result.u)
+        if T[-1] <= T[0] * (1 + 1e-6):
+            continue
+        assert result.audit.ok and result.audit.energy_gains["count"] >= 1
+        with pytest.warns(EnergyGainWarning):
+            result = ns.simulate(system, (0, 0.3), **start, **options)
+        assert not result.audit.ok and "created energy" in text_of(result.audit)
+
+
+@pytest.mark.parametrize(("dt", "seen"), [(1e-2, False), (2e-2, False), (1e-4, True)])
+def test_a_wall_passed_inside_a_step(dt, seen):
+    system = ns.MechanicalSystem(1.0, nothing, ns.Contact(thin, restitution=0.5, name="thin"))
+    result = ns.simulate(system, (0, 1), q0=[-1.003], u0=[3.0], dt=dt)
+    assert (result.q[0, -1] < 0) == seen
+    assert result.audit.ok == seen, str(result.audit)
+    if not seen:
+        assert "'thin'" in text_of(result.audit) and "smaller dt" in text_of(result.audit)
+
+
+def test_a_jump_of_the_force_that_was_not_declared():
+    system = ns.MechanicalSystem(1.0, kicked)
+    audit = ns.simulate(system, (0, 3), q0=[1.0], u0=[0.0], rtol=1e-8).audit
+    assert not audit.ok and "breakpoints" in text_of(audit)
+    declared = ns.simulate(system, (0, 3), q0=[1.0], u0=[0.0], rtol=1e-8, breakpoints=[0.7]).audit
+    assert declared.ok, str(declared)
+
+
+def test_a_jacobian_of_the_wrong_sign():
+    wrong = ns.Contact(floor, restitution=0.5, jacobian=upside_down, name="floor")
+    audit = ns.simulate(ns.MechanicalSystem(1.0, weight, wrong), (0, 1), q0=[1.0], u0=[0.0], dt=1e-3).audit
+    assert not audit.ok and audit.derivative_error > 0.1
+    assert any("'floor'" in note for note in audit.notes)
+
+
+def test_iterations_are_those_of_base_steps():
+    audit = ns.problems.woodpecker().simulate(method="extrapolated-moreau", rtol=1e-5).audit
+    assert audit.mean_iterations <= audit.max_iterations
+    assert "in a base step" in str(audit)
+
+
+def test_audit_accepts_a_mapping_without_totals():
+    columns = {
+        "t": np.zeros(1), "q": np.zeros((1, 1)), "u": np.zeros((1, 1)), "P_N": np.zeros((0, 1)), "P_T": np.zeros((0, 1)),
+        "modes": np.zeros((0, 1), dtype=np.int8), "dt": np.zeros(1),
+    }  # fmt: skip
+    system = ns.MechanicalSystem(1.0, spring).bind(0.0, np.zeros(1), np.zeros(1))
+    assert audit_moreau(system, columns).ok  # a run of no length: its start was looked at
