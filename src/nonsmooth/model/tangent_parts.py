@@ -13,9 +13,10 @@ from nonsmooth._core.derivatives.coloured import (
     GIVEN,
     NONE,
     Coloured,
+    Source,
     add_coloured,
 )
-from nonsmooth._core.jit import JIT_ENABLED, addresses
+from nonsmooth._core.jit import Reference, address_record
 from nonsmooth.model.colouring import Pattern
 from nonsmooth.model.derivatives import FACTORS, Differentiator
 from nonsmooth.model.functions import UserFunction
@@ -72,8 +73,7 @@ class Part:
     ):
         self.model, self.f, self.by_q, self.source, self.pattern = model, f, by_q, source, pattern
         self.differ: Differentiator = model.differentiator
-        self.writer = writer  # kept alive
-        self.address = addresses((writer,), (signature,))[0] if writer is not None else 0
+        self.writer, self.signature = writer, signature
         self.step = FACTORS[0]
 
     @classmethod
@@ -90,12 +90,14 @@ class Part:
         n_q, n_u, n_x = self.model.n_q, self.model.n_u, self.f.x0.size
         columns, colour_start = self.pattern.colours()
         scale = self.differ.scales["q"] if self.by_q else self.f.scale(self.differ)
-        dtype = np.int64 if JIT_ENABLED else object  # without the compiler, functions are their own addresses
+        source = Source()
+        source.kind, source.by_q, source.has_B = self.source, int(self.by_q), int(self.turned)
+        source.step = self.step
         zeros: Any = np.zeros
         return Coloured(
-            np.array([self.source]), np.array([self.address], dtype=dtype), np.array([int(self.by_q)]), colour_start, columns,
-            self.pattern.column_start, self.pattern.rows, self.pattern.places_in(whole),
-            np.array([self.step]), scale, zeros(scale.size), zeros(n_u), zeros(n_q), zeros(n_x), zeros(n_u), zeros(n_u), zeros(n_u),
+            address_record(f=0 if self.writer is None else (self.writer, self.signature)), source, colour_start, columns,
+            self.pattern.column_start, self.pattern.rows, self.pattern.places_in(whole), scale,
+            zeros(scale.size), zeros(n_u), zeros(n_q), zeros(n_x), zeros(n_u), zeros(n_u), zeros(n_u),
             zeros(n_q, dtype=complex), zeros(n_x, dtype=complex), zeros(n_u, dtype=complex),
             zeros((n_u, n_q if self.by_q else n_u) if self.source == GIVEN else (1, 1)),
         )  # fmt: skip
@@ -105,7 +107,8 @@ class Part:
         values, p, B = np.zeros(self.pattern.size), self.differ.p, np.zeros((1, 1))
         if self.turned:
             B = self.model.f_kinematics.call(t, q, x, p)
-        add_coloured(self.record(self.pattern), 1.0, t, q, x, p, B, int(self.turned), values)
+        reference = Reference(self.record(self.pattern))
+        add_coloured(reference.address, 1.0, t, q, x, p, B, values)
         return values
 
     def agrees(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from nonsmooth._core.derivatives.coloured import BY_COMPLEX, BY_DIFFERENCES, COMPLEX, GIVEN
 from nonsmooth._core.derivatives.colouring import probe
 from nonsmooth._core.derivatives.weighted_tangent import TangentParts, weighted_tangent
-from nonsmooth._core.jit import JIT_ENABLED, MATRIX, VECTOR, Reference, addresses, user_kernel
+from nonsmooth._core.jit import MATRIX, VECTOR, Reference, address, address_record, user_kernel
 from nonsmooth.model.colouring import CHANGES, Pattern
 from nonsmooth.model.tangent_parts import SOURCES, Function, Part
 
@@ -61,14 +61,11 @@ class Tangents:
         self.reference = Reference(self.record)
 
     def _record(self, core) -> TangentParts:
-        mass, kinematics = addresses((core.mass, core.kinematics), (MATRIX, MATRIX))
-        dtype = np.int64 if JIT_ENABLED else object
+        self._references = {name: Reference(part.record(self.pattern)) for name, part in self.parts.items()}
+        kinematics = 0 if self.model.f_kinematics is None else (core.kinematics, MATRIX)
         M = self.pattern_M
         return TangentParts(
-            **{name: part.record(self.pattern) for name, part in self.parts.items()},
-            mass=np.array([mass], dtype),
-            has_B=np.array([int(self.model.f_kinematics is not None)]),
-            kinematics=np.array([kinematics], dtype),
+            at=address_record(**self._references, mass=(core.mass, MATRIX), kinematics=kinematics),
             M_rows=M.rows,
             M_columns=np.repeat(np.arange(self.n_u), np.diff(M.column_start)),
             M_place=M.places_in(self.pattern),
@@ -93,11 +90,11 @@ class Tangents:
     def _probed(self, f: Function, by_q: bool) -> Pattern:
         """Pattern of the derivative of `f` by q or by its third argument: what changes when an entry is moved."""
         found = np.zeros((self.n_u, self.n_q if by_q else f.x0.size), dtype=np.int8)
-        (address,) = addresses((f.writer,), (VECTOR,))
+        at = address(f.writer, VECTOR)
         changes = np.outer(CHANGES, self.differ.scales["q"] if by_q else f.scale(self.differ)).ravel()
         work = np.zeros(self.n_q), np.zeros(f.x0.size), np.zeros(self.n_u), np.zeros(self.n_u)
         for t, q, x in f.points(self.differ):
-            probe(address, 0 if by_q else 1, t, q, x, self.differ.p, changes, *work, found)
+            probe(at, 0 if by_q else 1, t, q, x, self.differ.p, changes, *work, found)
             if not f.of_u and self.n_u > LARGE:
                 break
         return Pattern.of(found)
