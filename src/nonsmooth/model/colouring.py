@@ -79,6 +79,19 @@ class Pattern:
         off = row - self.columns
         return int(np.max(off, initial=0)), int(np.max(-off, initial=0))
 
+    @property
+    def transposed(self) -> Pattern:
+        return Pattern.of(self.sparse().T)
+
+    @property
+    def upper(self) -> Pattern:
+        """The upper triangle, with the diagonal."""
+        return Pattern.of(sparse.triu(self.sparse()))
+
+    def permuted(self, order) -> Pattern:
+        """The same with rows and columns in this order."""
+        return Pattern.of(self.sparse()[order][:, order])
+
     def sparse(self, values=None) -> sparse.csr_array:
         """As a SciPy matrix, with ones or with `values`."""
         values = np.ones(self.size) if values is None else values

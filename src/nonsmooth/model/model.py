@@ -75,6 +75,7 @@ class Model:
         )
         self._collect_laws()
         self._compiled: dict[str, Any] = {}  # shared by all parameter values
+        self._mass_operator = None
 
     # -- building ---------------------------------------------------------------------------------------------------
 
@@ -227,6 +228,7 @@ class Model:
         other = Model.__new__(Model)
         other.__dict__.update(self.__dict__)
         other.system, other.parameters = system, system.parameters
+        other._mass_operator = None  # factors belong to the parameters
         other._t0, other._q0, other._u0 = t0, q0.copy(), u0.copy()
         if "differentiator" in self._compiled:
             self._compiled["differentiator"].rescale(t0, q0, u0)
@@ -524,6 +526,33 @@ class Model:
 
             self._compiled["tangents"] = Tangents(self)
         return self._compiled["tangents"]
+
+    @property
+    def mass_operator(self):
+        """M as an operator that factorises and solves (made at the first use); see `model.mass_operator`."""
+        if self._mass_operator is None:
+            from nonsmooth.model.mass_operator import MassOperator
+
+            self._mass_operator = MassOperator(self, self.pattern_M)
+        return self._mass_operator
+
+    @property
+    def pattern_M(self):
+        """Where M is not zero, at the start and elsewhere."""
+        if "pattern_M" not in self._compiled:
+            from nonsmooth.model.colouring import Pattern
+
+            found = np.eye(self.n_u)
+            for t, q, u in self.differentiator.points():
+                found = found + np.abs(self.f_mass.call(t, q, u, self.parameters.flat))
+            self._compiled["pattern_M"] = Pattern.of(found)
+        return self._compiled["pattern_M"]
+
+    @property
+    def constant_mass(self) -> bool:
+        """Whether M depends neither on t nor on q."""
+        self.core  # noqa: B018
+        return self._compiled["constant"][0]
 
     @property
     def constant_directions(self) -> bool:

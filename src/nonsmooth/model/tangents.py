@@ -53,7 +53,7 @@ class Tangents:
             "Ma_by_q": self._part(Ma, True) if self._mass_changes() else Part.zero(model, Ma, True),
             "Wla_by_q": self._part(Wla, True) if self._directions_change() else Part.zero(model, Wla, True),
         }
-        self.pattern_M = self._nonzero(model.f_mass, np.eye(self.n_u))
+        self.pattern_M = model.pattern_M
         self.pattern = self.pattern_M
         for part in self.parts.values():
             self.pattern = self.pattern | part.pattern
@@ -81,10 +81,10 @@ class Tangents:
 
     # -- patterns ---------------------------------------------------------------------------------------------------
 
-    def _nonzero(self, matrix_function, found) -> Pattern:
-        """Where a matrix function is not zero."""
+    def _kinematic_pattern(self) -> Pattern:
+        found = np.zeros((self.n_q, self.n_u))
         for t, q, u in self.differ.points():
-            found = found + np.abs(matrix_function.call(t, q, u, self.differ.p))
+            found += np.abs(self.model.f_kinematics.call(t, q, u, self.differ.p))
         return Pattern.of(found)
 
     def _probed(self, f: Function, by_q: bool) -> Pattern:
@@ -140,7 +140,7 @@ class Tangents:
             return self._given
         pattern = self._probed(f, by_q)
         if by_q and self.model.f_kinematics is not None:
-            return pattern @ self._nonzero(self.model.f_kinematics, np.zeros((self.n_q, self.n_u)))
+            return pattern @ self._kinematic_pattern()
         return pattern
 
     def _believed(self, f: Function, by_q: bool, pattern: Pattern) -> Part | None:
