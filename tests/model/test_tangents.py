@@ -7,6 +7,7 @@ from scipy import sparse
 from nonsmooth import Contact, Joint, MechanicalSystem
 from nonsmooth._core.jit import JIT_ENABLED
 from nonsmooth.errors import ShapeError
+from nonsmooth.model.assembled import Assembled
 from nonsmooth.model.colouring import Pattern
 
 COMPLEX = "complex step" if JIT_ENABLED else "differences"
@@ -177,3 +178,29 @@ def test_increments_of_a_turning_frame():
     model = MechanicalSystem(np.eye(3), h, kinematics=turn, force_tangents=given).bind(0.0, q, u)
     np.testing.assert_allclose(model.tangents(0.0, q, u)[0], dh_dq @ turn(0, q), rtol=1e-14, atol=1e-15)
     assert model.differentiator.sources["d/dq h"] == "given"
+
+
+def test_by_parameters():
+    def h(t, q, u, p):
+        return np.array([-p.k * q[0] + p.f[1] * np.sin(p.w * t), p.f[0] * p.k**2])
+
+    def g(t, q, p):
+        return q[0] - np.sqrt(p.k) + 0.0 * abs(p.w)
+
+    params = {"k": 3.0, "f": [2.0, 0.5], "w": 4.0, "unused": 0.0}
+    q, u, t = np.array([0.3, 0.2]), np.zeros(2), 0.7
+    model = MechanicalSystem(np.eye(2), h, contacts=Contact(g), params=params).bind(0.0, q, u)
+    force, gap = np.zeros((2, 5)), np.zeros((1, 5))
+    model.force_by_parameters(t, q, u, model.parameters.flat, force)
+    model.gap_by_parameters(t, q, u, model.parameters.flat, gap)
+    s, c = np.sin(2.8), np.cos(2.8)
+    exact = [[-0.3, 0.0, s, 0.5 * 0.7 * c, 0.0], [12.0, 9.0, 0.0, 0.0, 0.0]]
+    np.testing.assert_allclose(force, exact, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(gap, [[-0.5 / np.sqrt(3.0), 0, 0, 0, 0]], rtol=1e-10, atol=1e-12)
+
+
+def test_the_protocol():
+    model = PENDULUM.bind(0.0, np.ones(2), np.zeros(2))
+    assert isinstance(model, Assembled)
+    assert model.pattern_W.shape == (2, 2) and model.pattern_M.size == model.pattern_K.size == 4
+    assert model.laws_at(0.0, np.ones(2)) is model.laws

@@ -8,12 +8,14 @@ gap                   g_N(t, q), one entry per unilateral contact
 directions, zeta      W^T(t, q) and zeta(t, q): relative velocity gamma = W^T u + zeta
 bounds                force bounds of elements with given limits: (lower | upper), by row
 kinematics            B(t, q) in q' = B u
-quadratic term        d/dt(W^T) u + d zeta/dt, for acceleration-level schemes
-force tangents        dh/dq, dh/du, for implicit schemes
+joints, kappa         constraints of joints; d/dt(W^T) u + d zeta/dt, for acceleration-level schemes
+tangent               cM M + cD D + cK K on a fixed pattern, for implicit schemes
+mass_operator         M factorised and solved with, as its pattern suggests
+space                 how increments of a step move q
 ====================  ==========================================================================
 
-`core` holds them compiled; the methods below answer from the user's own Python functions, which
-is the independent route the audit takes.
+The whole list stands in `model.assembled`. `core` holds the first ones compiled, the rest is compiled when a scheme asks for it;
+the methods below answer from the user's own Python functions, which is the independent route the audit takes.
 """
 
 from __future__ import annotations
@@ -547,6 +549,58 @@ class Model:
                 found = found + np.abs(self.f_mass.call(t, q, u, self.parameters.flat))
             self._compiled["pattern_M"] = Pattern.of(found)
         return self._compiled["pattern_M"]
+
+    @property
+    def pattern_K(self):
+        """Where the weighted tangent can have entries, shape (n_u, n_u)."""
+        return self.tangent_parts.pattern
+
+    @property
+    def pattern_W(self):
+        """Where W^T is not zero, shape (n_rows, n_u), at the start and elsewhere."""
+        if "pattern_W" not in self._compiled:
+            from nonsmooth.model.colouring import Pattern
+
+            found = np.zeros((self.laws.n_rows, self.n_u))
+            for t, q, _ in self.differentiator.points():
+                found += np.abs(np.nan_to_num(self.directions(t, q)[0], nan=1.0))
+            self._compiled["pattern_W"] = Pattern.of(found)
+        return self._compiled["pattern_W"]
+
+    @property
+    def space(self):
+        """Coordinates and how increments move them: R^n, or what `kinematics` says; see `model.space`."""
+        if "space" not in self._compiled:
+            from nonsmooth.model.space import Space
+
+            kinematics = None if self.f_kinematics is None else self.core.kinematics
+            made = Space.of_functions(self.n_q, self.n_u, kinematics, self.quaternions)
+            self._compiled["space"] = made
+        return self._compiled["space"]
+
+    def laws_at(self, t, q) -> LawTable:
+        """The laws of a step that starts at (t, q): always the same ones for a model of functions."""
+        return self.laws
+
+    @property
+    def force_by_parameters(self):
+        """Compiled writer ``(t, q, u, p, out)`` of dh/dp, shape (n_u, number of parameters in flat order)."""
+        return self._by_parameters("force", self.n_u)
+
+    @property
+    def gap_by_parameters(self):
+        """Compiled writer ``(t, q, u, p, out)`` of dg_N/dp, shape (n_N, number of parameters in flat order)."""
+        return self._by_parameters("gap", self.laws.n_N)
+
+    def _by_parameters(self, name, m):
+        key = f"{name} by parameters"
+        if key not in self._compiled:
+            from nonsmooth.model.parameter_derivatives import by_parameters
+
+            writer = getattr(self.core, name)
+            empty = m == 0 or self.parameters.flat.size == 0
+            self._compiled[key] = no_matrix if empty else by_parameters(writer, m, self.differentiator)
+        return self._compiled[key]
 
     @property
     def constant_mass(self) -> bool:

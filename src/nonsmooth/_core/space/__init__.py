@@ -1,0 +1,1 @@
+"""Coordinates that do not add: rotations."""
