@@ -80,7 +80,7 @@ bench: $(VENV)/.run.stamp
 	@NUMBA_CACHE_DIR=$(CACHE)/bench $(BIN)/nonsmooth bench
 
 docs: $(VENV)/.docs.stamp
-	@$(BIN)/mkdocs build --quiet --strict --site-dir site
+	@NUMBA_CACHE_DIR=$(CACHE)/docs $(BIN)/python -m sphinx -W --keep-going -q -b html docs site
 	@echo "documentation: site/index.html"
 
 soak: $(VENV)/.test.stamp

@@ -38,7 +38,7 @@ class Switch:
     terminal : bool or int
         Stop at the first, or at the n-th, event.
     tol : float
-        Bound for |g| at the event; 0 means the resolution of time.
+        Bound for ``|g|`` at the event; 0 means the resolution of time.
     name : str, optional
     size : int
         Number of switching functions that `g` returns at once.
