@@ -21,31 +21,32 @@ import numpy as np
 # -- the doors -------------------------------------------------------------------------------------------
 
 
-#: Contacts with friction, one contact, friction without contact.
-PROBLEMS = ("woodpecker", "falling_ball", "belt_oscillator")
-
-
 def mechanics(scheme: str) -> None:
-    """A few steps of some problems, with every solver, and of a body that rotates in space."""
+    """A few steps with contacts and friction, with every solver; of a rod on a floor, with joint; of a rotation in space."""
     import nonsmooth as ns
     from nonsmooth import problems
 
     options = ns.METHODS[scheme]
     known = {field.name for field in fields(options)} if is_dataclass(options) else set()
-    solvers = (
-        [{"solver": solver} for solver in (ns.Exact(), ns.PSOR(), ns.PJOR())] if "solver" in known else [{}]
+    toy = problems.woodpecker()
+    rod = ns.MechanicalSystem(
+        np.eye(2),
+        np.array([0.0, -9.81]),
+        joints=[ns.Joint(_length)],
+        contacts=[ns.Contact(_above, friction=0.3, tangent=_along)],
+        friction=[ns.FrictionElement(_along, 0.1)],
     )
-    for name in PROBLEMS:
-        problem = problems.get(name)
-        t_0, t_1 = problem.t_span[0], problem.t_span[0] + 20 * problem.dt
-        dt = problem.dt if "dt" in known else None
-        for solver in solvers[: 1 if name != PROBLEMS[0] else None]:
-            problem.simulate((t_0, t_1), method=scheme, t_eval=[t_0, t_1], dt=dt, progress=False, **solver)
-    turning = ns.MechanicalSystem(np.eye(3), np.zeros(3), kinematics=_attitude, quaternions=[0])
-    start = [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0]
-    ns.simulate(
-        turning, (0.0, 0.1), *start, method=scheme, dt=0.01 if "dt" in known else None, progress=False
-    )
+    top = ns.MechanicalSystem(np.eye(3), np.zeros(3), kinematics=_attitude, quaternions=[0])
+    dt = toy.dt if "dt" in known else None
+    settings: dict[str, Any] = {"method": scheme, "dt": dt, "progress": False}
+    # iterative solvers at constant step only: step-size control goes far below what they resolve
+    for solver in (ns.Exact(), ns.PSOR(), ns.PJOR()) if {"solver", "dt"} <= known else (None,):
+        choice: dict[str, Any] = {"solver": solver} if solver else {}
+        ns.simulate(
+            toy.system, (0.0, 20 * toy.dt), toy.q0, toy.u0, t_eval=[0.0, toy.dt], **settings, **choice
+        )
+    ns.simulate(rod, (0.0, 20 * toy.dt), [1.0, 0.0], [0.0, 0.0], **settings)
+    ns.simulate(top, (0.0, 20 * toy.dt), [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0], **settings)
 
 
 def smooth(method: str) -> None:
@@ -120,9 +121,23 @@ def complementarity(method: str) -> None:
         ns.solve_lcp(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-1.0, -1.0]), all=True)
 
 
-def _attitude(t, q):
+def _length(t, q, out):
+    out[0] = q[0] * q[0] + q[1] * q[1] - 1.0
+
+
+def _above(t, q, out):
+    out[0] = q[1]
+
+
+def _along(t, q, out):
+    out[0, 0], out[1, 0] = 0.0, 1.0
+
+
+def _attitude(t, q, out):
     w, x, y, z = q
-    return 0.5 * np.array([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]])
+    for row, values in enumerate(((-x, -y, -z), (w, -z, y), (z, w, -x), (-y, x, w))):
+        for column, value in enumerate(values):
+            out[row, column] = 0.5 * value
 
 
 def _oscillator(t, y):

@@ -12,8 +12,8 @@ logger = logging.getLogger("nonsmooth.compile")
 
 #: CPU seconds to a first result when no kernel is there (`benchmarks/start_up.py`, source tree).
 SECONDS = {
-    "moreau": 15,
-    "extrapolated-moreau": 25,
+    "moreau": 25,
+    "extrapolated-moreau": 40,
     "solve_ivp": 10,
     "solve_ivp with switches": 30,
     "solve_filippov": 50,
