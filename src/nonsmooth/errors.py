@@ -66,6 +66,10 @@ class NonFiniteStateError(IntegrationError):
     """The state or a user function became NaN or infinite during the run."""
 
 
+class FunctionIndexError(IntegrationError, IndexError):
+    """A user function reached beyond the size of an array during the run."""
+
+
 class StepLimitError(IntegrationError):
     """Too many steps or events, or a step below the resolution of time."""
 
@@ -144,3 +148,7 @@ class PenetrationWarning(NonsmoothWarning):
 
 class CallbackWarning(NonsmoothWarning):
     """A user function cannot be compiled and runs in Python, many times slower; said once for each function."""
+
+
+class DerivativeWarning(NonsmoothWarning):
+    """A derivative given by the user contradicts differences of its function along the run."""

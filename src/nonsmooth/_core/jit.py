@@ -15,16 +15,20 @@ from types import SimpleNamespace
 
 import numba
 import numpy as np
+from llvmlite import binding as llvm
 from llvmlite import ir
 from numba import objmode, typeof, types
 from numba.core import cgutils
 from numba.core import errors as numba_errors
-from numba.extending import intrinsic
+from numba.extending import intrinsic, typeof_impl
 from numba.np import arrayobj
 
 from nonsmooth._core.lazy_kernel import LazyKernel, kept_cfunc
 
 __all__ = [
+    "COMPLEX_MATRIX",
+    "COMPLEX_VECTOR",
+    "FAULT",
     "JIT_ENABLED",
     "MATRIX",
     "PROJECT",
@@ -40,15 +44,21 @@ __all__ = [
     "b1_1",
     "by_reference",
     "c16_1",
+    "call_of_record",
     "call_plain",
+    "call_python",
+    "callable_inside",
     "caller",
     "checked_dispatcher",
+    "code_of",
     "complex128",
+    "complexes_at",
     "f8_1",
     "f8_2",
     "f8_ro",
     "first_class",
     "float64",
+    "floats_at",
     "function_type",
     "i8_1",
     "i8_2",
@@ -57,17 +67,21 @@ __all__ = [
     "is_dispatcher",
     "kernel",
     "known_to_numba",
+    "matrix_at",
     "noinline",
     "numba_errors",
     "objmode",
     "parameter_unpacker",
     "phase",
+    "record_of",
     "scalars",
     "static_array",
     "typeof",
     "types",
     "user_kernel",
     "void",
+    "with_record",
+    "word",
 ]
 
 # First-class functions are what the core is built on; that Numba calls them experimental need not trouble a user.
@@ -93,6 +107,13 @@ VECTOR = void(float64, f8_ro, f8_ro, f8_ro, f8_1)
 MATRIX = void(float64, f8_ro, f8_ro, f8_ro, f8_2)
 # Projection of a user-defined convex set: (law, x, out).
 PROJECT = void(int64, f8_ro, f8_1)
+
+
+# The same on complex numbers, for derivatives by the complex step.
+c16_ro = types.Array(types.complex128, 1, "C", readonly=True)
+COMPLEX_VECTOR = void(complex128, c16_ro, c16_ro, f8_ro, c16_1)
+COMPLEX_MATRIX = void(complex128, c16_ro, c16_ro, f8_ro, types.Array(types.complex128, 2, "C"))
+MODEL_SIGNATURES = (VECTOR, MATRIX, COMPLEX_VECTOR, COMPLEX_MATRIX)
 
 
 def function_type(signature):
@@ -199,6 +220,8 @@ def caller(signature):
     """
     if not JIT_ENABLED:
         return lambda function, *arguments: function(*arguments)
+    if signature in MODEL_SIGNATURES:
+        return _record_caller(signature)
 
     @intrinsic
     def call(typingctx, address, *arguments):
@@ -222,7 +245,7 @@ def caller(signature):
 def addresses(functions, signatures):
     """What `caller` needs: the addresses of compiled functions, in an array (where nothing is compiled, themselves).
 
-    The caller keeps the functions alive.
+    Model functions (see `_core.calls.model_functions`) are called through their records. The caller keeps the functions alive.
     """
     if not JIT_ENABLED:
         return tuple(functions)
@@ -233,13 +256,171 @@ def address(function, signature):
     """Address of a compiled function, as `caller` takes it."""
     if not JIT_ENABLED:
         return function
+    return record_of(function, signature) if signature in MODEL_SIGNATURES else code_of(function, signature)
+
+
+def code_of(function, signature):
+    """Address of the machine code of a compiled function."""
     if function not in _known_addresses:  # looking one up takes longer than a short run
         compiled = function.get_compile_result(signature)
         _known_addresses[function] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
     return _known_addresses[function]
 
 
+def record_of(function, signature):
+    """Address of the record of a model function; one that is plain compiled code gets a record of this one word."""
+    if hasattr(function, "words"):
+        return function.address
+    if function not in _plain_records:
+        _plain_records[function] = np.array([code_of(function, signature)])
+    return _plain_records[function].ctypes.data
+
+
+_plain_records: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 _known_addresses: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+
+# -- model functions: records of words, the first of which is the address of their code ------------------------------------
+
+
+def with_record(signature):
+    """Signature of code that reads its own record: one more argument, the record's address, at the end.
+
+    (Code that does not read it is compiled without: a last argument that nobody asks for does no harm.)
+    """
+    return signature.return_type(*signature.args, int64)
+
+
+def _record_call(context, builder, signature, address, values):
+    """Emit the call of a model function; where it raises, remember which one it was, and when (see `FAULT`)."""
+    convention = context.call_conv
+    types_of_arguments = (*signature.args, int64)
+    word = context.get_value_type(types.int64)
+    code = builder.load(builder.inttoptr(address, word.as_pointer()))
+    function_type = convention.get_function_type(types.void, types_of_arguments)
+    pointer = builder.inttoptr(code, function_type.as_pointer())
+    status, _ = convention.call_function(builder, pointer, types.void, types_of_arguments, [*values, address])
+    with cgutils.if_unlikely(builder, status.is_error):
+        cell_type = ir.ArrayType(word, 2)
+        module = builder.module
+        cell = module.globals.get(FAULT_SYMBOL) or ir.GlobalVariable(module, cell_type, FAULT_SYMBOL)
+        first = cgutils.gep_inbounds(builder, cell, 0, 0)
+        with builder.if_then(builder.icmp_unsigned("==", builder.load(first), word(0))):
+            builder.store(address, first)
+            t = values[0] if signature.args[0] == float64 else builder.extract_value(values[0], 0)
+            builder.store(builder.bitcast(t, word), cgutils.gep_inbounds(builder, cell, 0, 1))
+        convention.return_status_propagate(builder, status)
+    return context.get_dummy_value()
+
+
+#: Record of the model function that raised last, and the bits of the time it was called at; zero when nothing did.
+FAULT = np.zeros(2, dtype=np.int64)
+FAULT_SYMBOL = "nonsmooth_fault"
+if JIT_ENABLED:
+    llvm.add_symbol(FAULT_SYMBOL, FAULT.ctypes.data)
+
+
+def _record_caller(signature):
+    @intrinsic
+    def call(typingctx, address, *arguments):
+        def codegen(context, builder, sig, args):
+            return _record_call(context, builder, signature, args[0], cgutils.unpack_tuple(builder, args[1]))
+
+        return types.void(types.int64, types.Tuple(signature.args)), codegen
+
+    return call
+
+
+def call_of_record(address, signature):
+    """A compiled call ``call(t, q, u, p, out)`` of the model function with the record at `address`."""
+
+    @intrinsic
+    def call(typingctx, t, q, u, p, out):
+        def codegen(context, builder, sig, args):
+            place = context.get_constant(types.int64, address)
+            return _record_call(context, builder, signature, place, args)
+
+        return signature, codegen
+
+    return call
+
+
+def callable_inside(cls, intrinsic_of):
+    """Let compiled functions call instances of `cls` that they name: as the intrinsic that `intrinsic_of` finds for one."""
+    if JIT_ENABLED:
+
+        @typeof_impl.register(cls)
+        def _(value, c):
+            found, context = intrinsic_of(value), numba.core.registry.cpu_target.typing_context
+            context.refresh()  # it may have been made just now
+            return context.resolve_value_type(found)
+
+
+@intrinsic
+def _word_compiled(typingctx, record, k):
+    def codegen(context, builder, sig, args):
+        words = builder.inttoptr(args[0], context.get_value_type(types.int64).as_pointer())
+        return builder.load(builder.gep(words, [args[1]]))
+
+    return types.int64(types.int64, types.int64), codegen
+
+
+def _array_at(array_type):
+    """A compiled function from an address (and extents) to the array there, which somebody else keeps alive."""
+    size = 16 if array_type.dtype == complex128 else 8
+
+    def fill(context, builder, address, extents):
+        view = context.make_array(array_type)(context, builder)
+        itemsize = context.get_constant(types.intp, size)
+        strides = [itemsize]
+        for extent in extents[:0:-1]:
+            strides.insert(0, builder.mul(strides[0], extent))
+        arrayobj.populate_array(
+            view, data=builder.inttoptr(address, view.data.type), shape=list(extents), strides=strides, itemsize=itemsize,
+            meminfo=None,
+        )  # fmt: skip
+        return view._getvalue()
+
+    @intrinsic
+    def vector(typingctx, address, n):
+        def codegen(context, builder, sig, args):
+            return fill(context, builder, args[0], args[1:])
+
+        return array_type(types.int64, types.int64), codegen
+
+    @intrinsic
+    def matrix(typingctx, address, m, n):
+        def codegen(context, builder, sig, args):
+            return fill(context, builder, args[0], args[1:])
+
+        return array_type(types.int64, types.int64, types.int64), codegen
+
+    return vector if array_type.ndim == 1 else matrix
+
+
+@intrinsic
+def _call_python_compiled(typingctx, function, t, q, u, p, out):
+    def codegen(context, builder, sig, args):
+        word = context.get_value_type(types.int64)
+        number = context.get_value_type(types.int32)
+        kind = ir.FunctionType(number, [context.get_value_type(float64)] + 4 * [word])
+        data = [
+            builder.ptrtoint(context.make_array(array_type)(context, builder, array).data, word)
+            for array_type, array in zip(sig.args[2:], args[2:])
+        ]
+        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1], *data])
+
+    return types.int32(types.int64, float64, q, u, p, out), codegen
+
+
+# ``word(record, k)`` is a word of a record; ``floats_at(address, n)``, ``matrix_at(address, m, n)``, ``complexes_at(address, n)``
+# are arrays whose addresses stand in one; ``call_python(function, t, q, u, p, out)`` calls a C function with the addresses of
+# its arrays. Where nothing is compiled, a record is a tuple, and addresses are the objects themselves.
+word = _word_compiled if JIT_ENABLED else lambda record, k: record[k]
+floats_at = _array_at(f8_1) if JIT_ENABLED else lambda array, n: array
+matrix_at = _array_at(f8_2) if JIT_ENABLED else lambda array, m, n: array
+complexes_at = _array_at(c16_1) if JIT_ENABLED else lambda array, n: array
+call_python = _call_python_compiled if JIT_ENABLED else lambda function, *arguments: function(*arguments)
 
 
 def _shared(context, builder, array_type, array, place):

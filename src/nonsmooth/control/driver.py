@@ -30,7 +30,9 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from nonsmooth._core.calls import faults
 from nonsmooth.errors import InputError, NonsmoothError, StepLimitError
+from nonsmooth.model.user_errors import user_error
 
 from .progress import Progress
 from .signals import HeldSignals
@@ -98,6 +100,7 @@ class Driver:
     def drive(self) -> Any:
         """Run to the end and return the result; exceptions carry the result so far as ``exc.partial``."""
         run = self.run
+        faults.forget()
         try:
             with HeldSignals() as signals, Progress(*self.span, self.progress, self.door) as bar:
                 self.began = time.monotonic()
@@ -109,8 +112,11 @@ class Driver:
                     bar.update(run.t)
                     signals.deliver()
         except BaseException as exc:
-            self._attach_partial(exc)
-            raise
+            error = user_error(exc)
+            self._attach_partial(error)
+            if error is exc:
+                raise
+            raise error from None
         return self.finish(0, "reached the end")
 
     def _slice(self) -> None:

@@ -19,10 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.jit import JIT_ENABLED, MATRIX, VECTOR, static_array, user_kernel
+from nonsmooth._core.calls.model_functions import ModelFunction
+from nonsmooth._core.calls.rows import rows_of
+from nonsmooth._core.derivatives import jacobians
+from nonsmooth._core.derivatives.jacobians import COMPLEX_STEP
+from nonsmooth._core.jit import JIT_ENABLED, MATRIX, VECTOR, static_array
 from nonsmooth.model.functions import UserFunction
 
-COMPLEX_STEP = 1e-40
 FACTORS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 AGREEMENT = 1e-6
 EPS = np.finfo(np.float64).eps
@@ -38,7 +41,7 @@ class Differentiator:
 
     def __init__(self, t0, q0, u0, p):
         self.t0, self.q0, self.u0, self.p = float(t0), np.array(q0, float), np.array(u0, float), p
-        self.keep: list[np.ndarray] = []  # scratch arrays that compiled code points into
+        self.keep: list[Any] = []  # scratch arrays that compiled code points into
         self.sources: dict[str, str] = {}
         self._made: dict[Any, Any] = {}  # compiled once, used by several derivatives
         self.scales = {"q": np.zeros(self.q0.size), "u": np.zeros(self.u0.size), "t": np.zeros(1)}
@@ -151,103 +154,28 @@ class Differentiator:
     # -- builders ---------------------------------------------------------------------------------------------------
 
     def _complex(self, f, variable, offset, m, n):
-        by_q = variable == "q"
-        q_work = self._scratch(self.q0.size, np.complex128)
-        u_work = self._scratch(self.u0.size, np.complex128)
-        value = self._scratch(m, np.complex128)
-
-        def write(t, q, u, p, out):
-            qc, uc, f_c = q_work(), u_work(), value()
-            for i in range(q.size):
-                qc[i] = q[i]
-            for i in range(u.size):
-                uc[i] = u[i]
-            for j in range(n):
-                if by_q:
-                    qc[j] = q[j] + 1j * COMPLEX_STEP
-                else:
-                    uc[j] = u[j] + 1j * COMPLEX_STEP
-                f(complex(t), qc, uc, p, f_c)
-                for i in range(m):
-                    out[offset + i, j] = f_c[i].imag / COMPLEX_STEP
-                if by_q:
-                    qc[j] = q[j]
-                else:
-                    uc[j] = u[j]
-
-        return user_kernel(write, MATRIX)
+        work = [np.zeros(size, complex) for size in (self.q0.size, self.u0.size, m)]
+        words = [f, m, int(variable == "q"), *work]
+        return rows_of([(ModelFunction(jacobians.complex_jacobian, MATRIX, words), offset, m)], MATRIX)
 
     def _time_complex(self, f, offset, m):
-        q_work = self._scratch(self.q0.size, np.complex128)
-        u_work = self._scratch(self.u0.size, np.complex128)
-        value = self._scratch(m, np.complex128)
-
-        def write(t, q, u, p, out):
-            qc, uc, f_c = q_work(), u_work(), value()
-            for i in range(q.size):
-                qc[i] = q[i]
-            for i in range(u.size):
-                uc[i] = u[i]
-            f(t + 1j * COMPLEX_STEP, qc, uc, p, f_c)
-            for i in range(m):
-                out[offset + i] = f_c[i].imag / COMPLEX_STEP
-
-        return user_kernel(write, VECTOR)
+        work = [np.zeros(size, complex) for size in (self.q0.size, self.u0.size, m)]
+        return rows_of([(ModelFunction(jacobians.complex_rate, VECTOR, [f, m, 0, *work]), offset, m)], VECTOR)
 
     def _differences(self, f: UserFunction, variable, offset, m, n, factor):
-        value = f.writer(self.q0, self.u0, self.t0)
-        by_q = variable == "q"
-        q_work, u_work = self._scratch(self.q0.size), self._scratch(self.u0.size)
-        plus, minus, coarse = self._scratch(m), self._scratch(m), self._scratch(m)
-        scales = static_array(self.scales[variable])
-
-        def write(t, q, u, p, out):
-            qd, ud, f_p, f_m, d_1 = q_work(), u_work(), plus(), minus(), coarse()
-            for i in range(q.size):
-                qd[i] = q[i]
-            for i in range(u.size):
-                ud[i] = u[i]
-            x = qd if by_q else ud
-            scale = scales()
-            for j in range(n):
-                x_j = x[j]
-                h = factor * max(scale[j], abs(x_j))
-                for level in range(2):
-                    x[j] = x_j + h
-                    value(t, qd, ud, p, f_p)
-                    x[j] = x_j - h
-                    value(t, qd, ud, p, f_m)
-                    for i in range(m):
-                        d = (f_p[i] - f_m[i]) / (2.0 * h)
-                        if level == 0:
-                            d_1[i] = d
-                        else:
-                            out[offset + i, j] = (4.0 * d - d_1[i]) / 3.0
-                    h *= 0.5
-                x[j] = x_j
-
-        return user_kernel(write, MATRIX)
+        function = ModelFunction(
+            jacobians.difference_jacobian, MATRIX, self._difference_words(f, variable, m, factor)
+        )
+        return rows_of([(function, offset, m)], MATRIX)
 
     def _time_differences(self, f: UserFunction, offset, m, factor):
+        function = ModelFunction(jacobians.difference_rate, VECTOR, self._difference_words(f, "t", m, factor))
+        return rows_of([(function, offset, m)], VECTOR)
+
+    def _difference_words(self, f: UserFunction, variable, m, factor):
         value = f.writer(self.q0, self.u0, self.t0)
-        plus, minus, coarse = self._scratch(m), self._scratch(m), self._scratch(m)
-        scale = static_array(self.scales["t"])
-
-        def write(t, q, u, p, out):
-            f_p, f_m, d_1 = plus(), minus(), coarse()
-            h = factor * scale()[0]
-            for level in range(2):
-                value(t + h, q, u, p, f_p)
-                value(t - h, q, u, p, f_m)
-                for i in range(m):
-                    d = (f_p[i] - f_m[i]) / (2.0 * h)
-                    if level == 0:
-                        d_1[i] = d
-                    else:
-                        out[offset + i] = (4.0 * d - d_1[i]) / 3.0
-                h *= 0.5
-
-        return user_kernel(write, VECTOR)
+        work = [np.zeros(size) for size in (self.q0.size, self.u0.size, m, m, m)]
+        return [value, m, int(variable == "q"), *work, self.scales[variable], np.array([factor])]
 
 
 def _python_slope(f: UserFunction, variable, t, q, u, p, direction, s):
@@ -281,4 +209,4 @@ def _scales(x):
     return np.where(np.abs(x) > 1e-3 * typical, np.abs(x), typical)
 
 
-__all__ = ["JIT_ENABLED", "Differentiator"]
+__all__ = ["COMPLEX_STEP", "JIT_ENABLED", "Differentiator"]

@@ -4,7 +4,7 @@ A user writes ``f(t, q, p)`` or ``f(t, q, u, p)``; ``p`` may be left out, and a 
 instead of returning. `UserFunction` finds out which form it is (once, by calling it), and hands out
 
 * ``call(t, q, u, p)``: the plain Python call, result as a float64 array of the declared shape, checked;
-* ``writer(...)``: a Numba function ``(t, q, u, p_flat, out)`` for use inside other compiled functions.
+* ``writer(...)``: a compiled `ModelFunction` ``(t, q, u, p_flat, out)``, the same on complex numbers by ``complex_evaluator``.
 
 It is compiled with bounds checks and with the helpers it calls (see `helpers`). What Numba cannot compile runs as a Python
 callback in the same loop; a `CallbackWarning` says so, once for each function.
@@ -20,28 +20,27 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.calls.interrupts import interruptible
+from nonsmooth._core.calls.model_functions import ModelFunction
+from nonsmooth._core.calls.python_functions import python_function
+from nonsmooth._core.calls.rows import WHOLE, rows_of
 from nonsmooth._core.jit import (
+    COMPLEX_MATRIX,
+    COMPLEX_VECTOR,
     JIT_ENABLED,
     MATRIX,
     VECTOR,
-    complex128,
-    f8_ro,
-    is_dispatcher,
     numba_errors,
-    objmode,
-    types,
     user_kernel,
-    void,
 )
 from nonsmooth.errors import CallbackWarning, InputError, NonFiniteError, ShapeError
+from nonsmooth.model.forms import source
 from nonsmooth.model.helpers import Prepared, plain, prepared
 from nonsmooth.model.parameters import Parameters
 
 #: What Numba may raise for a function it cannot compile.
-COMPILE_ERRORS = (numba_errors.NumbaError, numba_errors.UnsupportedBytecodeError, NotImplementedError)
-
-c16_ro = types.Array(complex128, 1, "C", readonly=True)
+COMPILE_ERRORS = (
+    numba_errors.NumbaError, numba_errors.UnsupportedBytecodeError, NotImplementedError, AssertionError, TypeError, KeyError,
+)  # fmt: skip
 
 
 class UserFunction:
@@ -142,6 +141,11 @@ class UserFunction:
             self._prepared = prepared(self.function)
         return self._prepared
 
+    @property
+    def where(self) -> str:
+        """File and line of the function."""
+        return place(self.python)
+
     def depends_on(self, *names: str) -> bool:
         """Whether the function's code reads one of its arguments "t", "q", "u" (True when it cannot be told)."""
         positions = {"t": 0, "q": 1, "u": 2}
@@ -158,104 +162,72 @@ class UserFunction:
             if "FAST" in instruction.opname or "DEREF" in instruction.opname
         )
 
-    def writer(self, q0, u0, t0=0.0, rows: slice | None = None):
-        """Numba function ``(t, q, u, p, out)``; with `rows` it writes into that part of `out` only.
+    def writer(self, q0, u0, t0=0.0, rows: slice | None = None) -> ModelFunction:
+        """Model function ``(t, q, u, p, out)``; with `rows` it writes into that part of `out` only.
 
         Falls back to a Python callback when Numba cannot compile the user's function.
         """
-        out_type_signature = VECTOR if len(self.shape) == 1 else MATRIX
-        offset = 0 if rows is None else rows.start
+        signature = VECTOR if len(self.shape) == 1 else MATRIX
+        function = None
         if JIT_ENABLED:
-            sample = self.raw(float(t0), _read_only(q0), _read_only(u0)) if not self.has_out else None
             try:
-                compiled = self._shared("writer", offset, sample, out_type_signature)
-                self.compiled = True
-                return compiled
+                function = ModelFunction(
+                    self._compiled_for(signature, t0, q0, u0), signature, (), self.name, self.where
+                )
             except COMPILE_ERRORS as exc:
-                self.compiled = False
                 say_callback(self.name, self.python, exc)
-            return user_kernel(self._callback_body(offset), out_type_signature)
-        return self._python_body(offset)
+            self.compiled = function is not None
+        if function is None:
+            sizes = len(q0), len(u0), self.parameters.flat.size
+            function = python_function(self._fill, sizes, self.shape, self.name, self.where)
+        return function if rows is None else rows_of([(function, rows.start, self.shape[0])], signature)
 
-    def _shared(self, role, offset, sample, signature, inner=False):
-        """The compiled function in one of its roles: made once for all systems whose functions have the same code."""
-        function = self.prepared
-        if function.key is None:
-            return user_kernel(self._compiled_body(offset, sample), signature, inner)
-        form = None if sample is None else (np.ndim(sample), isinstance(sample, np.ndarray))
-        layout = (self.parameters.names, self.parameters.shapes) if self.has_p else None
-        key = (function.key, role, self.shape, self.transposed, self.takes_u, offset, form, layout)
-        if key not in _COMPILED:
-            _COMPILED[key] = user_kernel(self._compiled_body(offset, sample), signature, inner)
-        return _COMPILED[key]
-
-    def _compiled_body(self, offset, sample):
-        f = _canonical(
-            self.prepared.dispatcher, self.takes_u, self.has_p, self.has_out, self.parameters.unpack
-        )
-        n = self.shape[0]
-        if len(self.shape) == 1:
-            if self.has_out:
-                return _vector_out(f, offset, n)
-            if np.ndim(sample) == 0:
-                return _vector_scalar(f, offset)
-            return _vector_return(f, offset, n)
-        m = self.shape[1]
-        if self.has_out:
-            return _matrix_out_transposed(f, offset, n) if self.transposed else _matrix_out(f, offset, n)
-        if np.ndim(sample) == 0:
-            return _matrix_scalar(f, offset)
-        if np.ndim(sample) == 1:  # one row given as a plain vector
-            return _matrix_row(f, offset, m) if n == 1 else _matrix_column(f, offset, n)
-        if isinstance(sample, np.ndarray):
-            return (
-                _matrix_return_transposed(f, offset, n, m)
-                if self.transposed
-                else _matrix_return(f, offset, n, m)
-            )
-        return _matrix_nested(f, offset, n, m)
-
-    def _callback_body(self, offset):
-        fill = self._python_body(offset)
-        if JIT_ENABLED:
-
-            def callback(t, q, u, p, out):
-                with objmode():
-                    fill(t, q, u, p, out)
-
-            return callback
-        return fill
-
-    def _python_body(self, offset):
-        stop = offset + self.shape[0]
-
-        @interruptible
-        def fill(t, q, u, p, out):
-            out[offset:stop] = self.call(t, q, u, p)
-
-        return fill
-
-    def complex_evaluator(self, t0, q0, u0):
-        """Numba function ``(t, q, u, p, out)`` on complex ``t, q`` and `out`, or None if it does not compile.
+    def complex_evaluator(self, t0, q0, u0) -> ModelFunction | None:
+        """The same on complex ``t, q`` and `out`, or None if it does not compile.
 
         Used for derivatives by the complex step.
         """
         if not JIT_ENABLED:
             return None
-        if self.has_out:
-            sample = None
-        else:
-            sample = self.raw(float(t0), _read_only(q0), _read_only(u0))
-        signature = void(complex128, c16_ro, c16_ro, f8_ro, types.Array(complex128, len(self.shape), "C"))
+        signature = COMPLEX_VECTOR if len(self.shape) == 1 else COMPLEX_MATRIX
         try:
-            return self._shared("complex", 0, sample, signature, inner=True)
+            return ModelFunction(
+                self._compiled_for(signature, t0, q0, u0), signature, (), self.name, self.where
+            )
         except COMPILE_ERRORS:
             return None
+
+    def _compiled_for(self, signature, t0, q0, u0):
+        """Machine code for `signature`: made once for all systems whose functions have the same code."""
+        sample = None if self.has_out else self.raw(float(t0), _read_only(q0), _read_only(u0))
+        text = source(self.takes_u, self.has_p, self.has_out, self.shape, self.transposed, sample)
+        dispatcher, key = self.prepared
+        if key is None:
+            key = object()  # found by nobody else
+        layout = (self.parameters.names, self.parameters.shapes) if self.has_p else None
+        key = (key, text, layout, signature)
+        if key not in _COMPILED:
+            unpack = self.parameters.unpack if self.has_p else None
+            names = {"f": dispatcher, "unpack": unpack, "nan": np.nan, "ShapeError": ShapeError}
+            exec(text, names)  # noqa: S102  (a text of `forms`, in which nothing of the user stands)
+            _COMPILED[key] = user_kernel(names["write"], signature, inner=True)
+        return _COMPILED[key]
+
+    def _fill(self, t, q, u, p, out):
+        out[:] = self.call(t, q, u, p)
 
 
 def compilable(function):
     """`function` and its helpers as a Numba dispatcher."""
     return prepared(function).dispatcher
+
+
+def place(function) -> str:
+    """File and line of a function, or what else it is."""
+    code = getattr(function, "__code__", None)
+    return (
+        f"{code.co_filename}:{code.co_firstlineno}" if code else f"object of class {type(function).__name__}"
+    )
 
 
 def say_callback(name, function, exc):
@@ -264,17 +236,12 @@ def say_callback(name, function, exc):
     if (code or name) in _SAID:
         return
     _SAID.add(code or name)
-    where = (
-        f"{code.co_filename}:{code.co_firstlineno}"
-        if code
-        else f"an object of class {type(function).__name__}"
-    )
     lines = [line.strip() for line in str(exc).splitlines() if line.strip()]
     reason = next((line for line in lines if not line.startswith("Failed in nopython")), type(exc).__name__)
-    place = next((line for line in lines if line.startswith('File "')), "")
+    at_line = next((line for line in lines if line.startswith('File "')), "")
     warnings.warn(
-        f"{name} ({where}) cannot be compiled and runs in Python, many times slower. Numba says: "
-        f"{' '.join((reason, place)).rstrip(' :')}. Write it, and the helpers it calls, as plain functions with numbers, loops "
+        f"{name} ({place(function)}) cannot be compiled and runs in Python, many times slower. Numba says: "
+        f"{' '.join((reason, at_line)).rstrip(' :')}. Write it, and the helpers it calls, as plain functions with numbers, loops "
         "and NumPy arrays.",
         CallbackWarning,
         stacklevel=2,
@@ -332,146 +299,13 @@ def _form(function: Callable, name: str, base: int):
     return True, True, names
 
 
-# -- small closures: one for each form a user function can have ---------------------------------------------------
-
-
-def _canonical(f, takes_u, has_p, has_out, unpack):
-    """`f` with its arguments brought to ``(t, q, u, p)`` or ``(t, q, u, p, out)``."""
-    if has_out:
-        if takes_u and has_p:
-            return user_kernel(lambda t, q, u, p, out: f(t, q, u, unpack(p), out), inner=True)
-        if takes_u:
-            return user_kernel(lambda t, q, u, p, out: f(t, q, u, out), inner=True)
-        if has_p:
-            return user_kernel(lambda t, q, u, p, out: f(t, q, unpack(p), out), inner=True)
-        return user_kernel(lambda t, q, u, p, out: f(t, q, out), inner=True)
-    if takes_u and has_p:
-        return user_kernel(lambda t, q, u, p: f(t, q, u, unpack(p)), inner=True)
-    if takes_u:
-        return user_kernel(lambda t, q, u, p: f(t, q, u), inner=True)
-    if has_p:
-        return user_kernel(lambda t, q, u, p: f(t, q, unpack(p)), inner=True)
-    return user_kernel(lambda t, q, u, p: f(t, q), inner=True)
-
-
-def _vector_out(f, offset, n):
-    def write(t, q, u, p, out):
-        f(t, q, u, p, out[offset : offset + n])
-
-    return write
-
-
-def _vector_scalar(f, offset):
-    def write(t, q, u, p, out):
-        out[offset] = f(t, q, u, p)
-
-    return write
-
-
-def _vector_return(f, offset, n):
-    def write(t, q, u, p, out):
-        value = f(t, q, u, p)
-        if len(value) != n:
-            raise ValueError("a model function changed the length of its return value during the run")
-        for i in range(n):
-            out[offset + i] = value[i]
-
-    return write
-
-
-def _matrix_out(f, offset, n):
-    def write(t, q, u, p, out):
-        f(t, q, u, p, out[offset : offset + n])
-
-    return write
-
-
-def _matrix_out_transposed(f, offset, n):
-    def write(t, q, u, p, out):
-        f(t, q, u, p, out[offset : offset + n].T)
-
-    return write
-
-
-def _matrix_scalar(f, offset):
-    def write(t, q, u, p, out):
-        out[offset, 0] = f(t, q, u, p)
-
-    return write
-
-
-def _matrix_row(f, offset, m):
-    def write(t, q, u, p, out):
-        value = f(t, q, u, p)
-        if len(value) != m:
-            raise ValueError("a model function changed the length of its return value during the run")
-        for j in range(m):
-            out[offset, j] = value[j]
-
-    return write
-
-
-def _matrix_column(f, offset, n):
-    def write(t, q, u, p, out):
-        value = f(t, q, u, p)
-        if len(value) != n:
-            raise ValueError("a model function changed the length of its return value during the run")
-        for i in range(n):
-            out[offset + i, 0] = value[i]
-
-    return write
-
-
-def _matrix_return(f, offset, n, m):
-    def write(t, q, u, p, out):
-        value = f(t, q, u, p)
-        if value.shape[0] != n or value.shape[1] != m:
-            raise ValueError("a model function changed the shape of its return value during the run")
-        for i in range(n):
-            for j in range(m):
-                out[offset + i, j] = value[i, j]
-
-    return write
-
-
-def _matrix_return_transposed(f, offset, n, m):
-    def write(t, q, u, p, out):
-        value = f(t, q, u, p)
-        if value.shape[0] != m or value.shape[1] != n:
-            raise ValueError("a model function changed the shape of its return value during the run")
-        for i in range(n):
-            for j in range(m):
-                out[offset + i, j] = value[j, i]
-
-    return write
-
-
-def _matrix_nested(f, offset, n, m):
-    def write(t, q, u, p, out):
-        value = f(t, q, u, p)
-        for i in range(n):
-            for j in range(m):
-                out[offset + i, j] = value[i][j]
-
-    return write
-
-
-def chain(writers: list, signature):
+def chain(writers: list, signature) -> ModelFunction:
     """One function calling all `writers` (each writes its own rows of `out`)."""
     if not writers:
         raise ValueError("nothing to chain")
-    while len(writers) > 1:
-        paired = [_pair(a, b) for a, b in zip(writers[::2], writers[1::2])]
-        if len(writers) % 2:
-            paired.append(writers[-1])
-        writers = [user_kernel(pair, signature) if callable(pair) and not is_dispatcher(pair) and JIT_ENABLED else pair
-                   for pair in paired]  # fmt: skip
-    return writers[0]
+    return rows_of([part for writer in writers for part in _parts(writer)], signature)
 
 
-def _pair(first, second):
-    def both(t, q, u, p, out):
-        first(t, q, u, p, out)
-        second(t, q, u, p, out)
-
-    return both
+def _parts(writer):
+    """What `rows_of` was given to make `writer`; the whole of `out` for any other."""
+    return getattr(writer, "parts", None) or [(writer, 0, WHOLE)]

@@ -1,58 +1,37 @@
-"""Small compiled functions made around those of the user: products, bounds, projections."""
+"""Model functions made around those of the user: products, bounds, projections."""
 
 from __future__ import annotations
 
+import numpy as np
+
+from nonsmooth._core.calls import combined
+from nonsmooth._core.calls.model_functions import ModelFunction
+from nonsmooth._core.calls.rows import rows_of
 from nonsmooth._core.jit import JIT_ENABLED, MATRIX, PROJECT, VECTOR, objmode, user_kernel
 from nonsmooth.model.functions import COMPILE_ERRORS, compilable, say_callback
 
 
 def at_rest(writer, n_u, differentiator):
     """Value of a nonholonomic constraint at u = 0: its zeta."""
-    zero = differentiator._scratch(n_u)
-
-    def write(t, q, u, p, out):
-        writer(t, q, zero(), p, out)
-
-    return user_kernel(write, VECTOR)
+    return ModelFunction(combined.at_rest, VECTOR, [writer, np.zeros(n_u)])
 
 
 def times_kinematics(by_q, kinematics, offset, m, n_q, n_u, differentiator):
-    J, B = differentiator._scratch((m, n_q)), differentiator._scratch((n_q, n_u))
-
-    def write(t, q, u, p, out):
-        j, b = J(), B()
-        by_q(t, q, u, p, j)
-        kinematics(t, q, u, p, b)
-        for i in range(m):
-            for k in range(n_u):
-                s = 0.0
-                for l in range(n_q):
-                    s += j[i, l] * b[l, k]
-                out[offset + i, k] = s
-
-    return user_kernel(write, MATRIX)
+    """dg/dq B in rows that begin at `offset`."""
+    product = ModelFunction(
+        combined.times_kinematics, MATRIX, [by_q, kinematics, np.zeros((m, n_q)), np.zeros((n_q, n_u))]
+    )
+    return rows_of([(product, offset, m)], MATRIX)
 
 
 def symmetric_bounds(limit, row, dim, n_rows, differentiator):
-    value = differentiator._scratch(1)
-
-    def write(t, q, u, p, out):
-        v = value()
-        limit(t, q, u, p, v)
-        for i in range(dim):
-            out[row + i] = -v[0]
-            out[n_rows + row + i] = v[0]
-
-    return user_kernel(write, VECTOR)
+    """-limit and limit for `dim` rows."""
+    return ModelFunction(combined.symmetric_bounds, VECTOR, [limit, np.zeros(1), row, dim, n_rows])
 
 
 def fixed_bounds(lower, upper, row, dim, n_rows):
-    def write(t, q, u, p, out):
-        for i in range(dim):
-            out[row + i] = lower
-            out[n_rows + row + i] = upper
-
-    return user_kernel(write, VECTOR)
+    """Lower and upper bound of `dim` rows."""
+    return ModelFunction(combined.fixed_bounds, VECTOR, [np.array([lower, upper], float), row, dim, n_rows])
 
 
 def dispatch(law, dim, function, name, rest):

@@ -7,7 +7,6 @@ the run is sliced never changes its numbers.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from nonsmooth._core.calls import faults
 from nonsmooth._core.records import status as codes
 from nonsmooth.errors import (
     ConvergenceError,
@@ -23,9 +23,9 @@ from nonsmooth.errors import (
     ModelError,
     NonFiniteStateError,
     NonsmoothError,
-    ShapeError,
     StepLimitError,
 )
+from nonsmooth.model.user_errors import user_error
 
 #: Fields of a streamed run.
 STREAMED = ("t", "q", "u", "P_N", "P_T", "P_J", "modes", "dt", "order", "residual", "iterations")
@@ -90,15 +90,15 @@ class Driver:
             self.bar = tqdm(
                 total=t_1 - t_0, unit="s", unit_scale=True, leave=False, desc="simulate", mininterval=0.2
             )
+        faults.forget()
         try:
             self._run_all()
         except BaseException as exc:
-            shape = self._shape_error(exc)
-            if shape is not None:
-                self._attach_partial(shape)
-                raise shape from exc
-            self._attach_partial(exc)
-            raise
+            error = user_error(exc)
+            self._attach_partial(error)
+            if error is exc:
+                raise
+            raise error from None
         finally:
             if self.bar is not None:
                 self.bar.close()
@@ -231,7 +231,6 @@ class Driver:
     def _attach_partial(self, exc: BaseException):
         interrupted = isinstance(exc, KeyboardInterrupt | SystemExit)
         if not isinstance(exc, NonsmoothError) or isinstance(exc, InputError):
-            self._name_culprit(exc)
             exc.add_note(
                 f"during a step from t = {self.run.t:.9g} (step {self.run.steps}); the result so far is `exc.partial`"
             )
@@ -242,41 +241,3 @@ class Driver:
             exc.partial = self._result(status, message)  # type: ignore[attr-defined]
         except Exception as second:  # e.g. the disk is full: keep the first error
             exc.add_note(f"the partial result could not be kept: {type(second).__name__}: {second}")
-
-    def _name_culprit(self, exc: BaseException):
-        """An exception out of compiled code does not say from which function: find the one that raises it in Python."""
-        if not isinstance(exc, Exception) or any(
-            "raised in" in note for note in getattr(exc, "__notes__", ())
-        ):
-            return
-        for t, q, u in self._last_calls():
-            for f in self.model.functions:
-                if f.compiled:
-                    try:
-                        with np.errstate(all="ignore"):
-                            f.raw(t, q, u, self.model.parameters.flat)
-                    except Exception as again:
-                        if type(again) is type(exc):
-                            exc.add_note(f"raised in {f.name}, called at t = {t:.9g}")
-                            return
-
-    def _shape_error(self, exc: BaseException) -> ShapeError | None:
-        """A compiled function that changed the shape of its value cannot name itself: find it."""
-        if type(exc) is not ValueError or "of its return value during the run" not in str(exc):
-            return None
-        for t, q, u in self._last_calls():
-            for f in self.model.functions:
-                with contextlib.suppress(Exception):  # others are not what is looked for
-                    try:
-                        f.call(t, q, u, self.model.parameters.flat)
-                    except ShapeError as found:
-                        found.add_note(f"raised in {f.name}, called at t = {t:.9g}")
-                        return found
-        return ShapeError(str(exc) + ".")
-
-    def _last_calls(self):
-        """Where model functions may have been called when a step failed: the point of evaluation, at instants of the step."""
-        run = self.run
-        q, u = run.work.q_m.copy(), run.state.u.copy()
-        for t in (run.t + run.dt / 2, *(run.t + np.linspace(0.0, 1.0, 17) * run.longest)):
-            yield float(t), q, u

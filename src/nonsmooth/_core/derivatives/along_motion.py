@@ -11,7 +11,8 @@ agree and rounding is out of sight, and of each entry the value with most digits
 as far as can be told: the one with the smallest doubt). Lengths and times may be measured in any unit: at worst more steps are tried.
 """
 
-from nonsmooth._core.jit import VECTOR, caller, f8_1, f8_2, f8_ro, float64, int64, kernel, void
+from nonsmooth._core.calls.model_functions import call_vector
+from nonsmooth._core.jit import VECTOR, f8_1, f8_2, f8_ro, float64, int64, kernel, void
 
 #: Steps as fractions of T: from these, for first and second derivatives, down by powers of SHRINK, then up again. The numbers
 #: have no common multiple with the periods one finds in models.
@@ -23,8 +24,6 @@ N_SMALLER, N_LARGER = 12, 6
 AGREEMENT, SIGNIFICANT = 1e-8, 1e-3
 #: Rounding of a function's value, and of the differences and extrapolations made of it.
 ROUNDING = 4.0 * 2.2e-16
-
-call_vector = caller(VECTOR)
 
 
 @kernel(VECTOR)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.jit import MATRIX, VECTOR, address_record, by_reference, caller, float64, int64, scalars
+from nonsmooth._core.jit import address_record, by_reference, caller, float64, int64, scalars
 from nonsmooth._core.records.laws import Laws, make_laws
 from nonsmooth._core.records.problem import EXAMPLE as PROBLEM
 from nonsmooth._core.records.problem import Problem
@@ -18,7 +18,6 @@ from nonsmooth._core.records.problem import Problem
 STEP = int64(int64, int64, float64, float64)
 BETWEEN = int64(int64, int64, float64, float64, float64)
 call_step, call_between = caller(STEP), caller(BETWEEN)
-call_vector, call_matrix = caller(VECTOR), caller(MATRIX)
 
 
 class ModelRecord(NamedTuple):

@@ -26,9 +26,10 @@ How a switching point is crossed depends on what ends:
 In both, a cubic through gap and gap rate at both ends of a step tells of contacts that closed and opened again inside it.
 """
 
+from nonsmooth._core.calls.model_functions import call_matrix, call_vector
 from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.records.laws import CONSTRAINT, HALF_LINE, INACTIVE, LOWER, UPPER
-from nonsmooth._core.records.scene import BETWEEN, STEP, call_matrix, call_vector, scene_at, state_at
+from nonsmooth._core.records.scene import BETWEEN, STEP, scene_at, state_at
 from nonsmooth._core.records.status import OK, REJECTED, WAITING
 from nonsmooth._core.stepping.extrapolation import (
     DETECTED,

@@ -10,10 +10,11 @@ step is projected, in the norm of the mass matrix and by no more than the error 
 Rows that depend on others are left out: they are satisfied with them.
 """
 
+from nonsmooth._core.calls.model_functions import call_matrix, call_vector
 from nonsmooth._core.jit import caller, float64, int64, kernel, phase
 from nonsmooth._core.linalg.small import cholesky, solve_lower, solve_lower_transposed
 from nonsmooth._core.records.laws import CONSTRAINT, HALF_LINE, USER_SET
-from nonsmooth._core.records.scene import call_matrix, call_vector, scene_at
+from nonsmooth._core.records.scene import scene_at
 from nonsmooth._core.records.status import MASS_SINGULAR, OK
 from nonsmooth._core.stepping.extrapolation import own_at
 from nonsmooth._core.stepping.phases import normalise

@@ -4,11 +4,11 @@ Notation of Studer, Leine, Glocker 2008, sec. 3 (see `moreau`): index m is where
 1 its end. Phases read the begin, write work space, contact problem or end, and return a status where they can fail.
 """
 
+from nonsmooth._core.calls.model_functions import call_matrix, call_vector
 from nonsmooth._core.jit import phase
 from nonsmooth._core.laws.solve_laws import call_solver
 from nonsmooth._core.linalg.small import cholesky, solve_lower, solve_lower_transposed
 from nonsmooth._core.records.laws import CONSTRAINT, HALF_LINE, INACTIVE, LOWER, USER_SET
-from nonsmooth._core.records.scene import call_matrix, call_vector
 from nonsmooth._core.records.status import (
     MASS_SINGULAR,
     NON_FINITE,

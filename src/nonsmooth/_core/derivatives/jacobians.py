@@ -1,0 +1,112 @@
+"""Derivatives of model functions by the complex step and by Richardson's differences (see `nonsmooth.model.derivatives`)."""
+
+from nonsmooth._core.calls.model_functions import call_vector
+from nonsmooth._core.jit import (
+    COMPLEX_VECTOR,
+    MATRIX,
+    VECTOR,
+    caller,
+    complexes_at,
+    floats_at,
+    kernel,
+    with_record,
+    word,
+)
+
+COMPLEX_STEP = 1e-40
+
+call_complex = caller(COMPLEX_VECTOR)
+
+# records: code, function, number of its values, whether the derivative is by q (else by u), scratch arrays; differences take the
+# scales of what they vary and the step as a fraction of them
+FUNCTION, VALUES, BY_Q, Q_WORK, U_WORK, VALUE = 1, 2, 3, 4, 5, 6
+PLUS, MINUS, COARSE, SCALES, FACTOR = 6, 7, 8, 9, 10
+
+
+@kernel(with_record(MATRIX), part=True)
+def complex_jacobian(t, q, u, p, out, record):
+    """df/dx_j = Im f(x + i h e_j) / h."""
+    f, m, by_q = word(record, FUNCTION), word(record, VALUES), word(record, BY_Q)
+    q_c, u_c = complexes_at(word(record, Q_WORK), q.size), complexes_at(word(record, U_WORK), u.size)
+    value = complexes_at(word(record, VALUE), m)
+    for i in range(q.size):
+        q_c[i] = q[i]
+    for i in range(u.size):
+        u_c[i] = u[i]
+    for j in range(out.shape[1]):
+        if by_q != 0:
+            q_c[j] = q[j] + 1j * COMPLEX_STEP
+        else:
+            u_c[j] = u[j] + 1j * COMPLEX_STEP
+        call_complex(f, complex(t), q_c, u_c, p, value)
+        for i in range(m):
+            out[i, j] = value[i].imag / COMPLEX_STEP
+        if by_q != 0:
+            q_c[j] = q[j]
+        else:
+            u_c[j] = u[j]
+
+
+@kernel(with_record(VECTOR), part=True)
+def complex_rate(t, q, u, p, out, record):
+    """df/dt = Im f(t + i h) / h."""
+    m = word(record, VALUES)
+    q_c, u_c = complexes_at(word(record, Q_WORK), q.size), complexes_at(word(record, U_WORK), u.size)
+    value = complexes_at(word(record, VALUE), m)
+    for i in range(q.size):
+        q_c[i] = q[i]
+    for i in range(u.size):
+        u_c[i] = u[i]
+    call_complex(word(record, FUNCTION), t + 1j * COMPLEX_STEP, q_c, u_c, p, value)
+    for i in range(m):
+        out[i] = value[i].imag / COMPLEX_STEP
+
+
+@kernel(with_record(MATRIX), part=True)
+def difference_jacobian(t, q, u, p, out, record):
+    """df/dx_j = (4 D(h/2) - D(h)) / 3."""
+    f, m, by_q = word(record, FUNCTION), word(record, VALUES), word(record, BY_Q)
+    q_d, u_d = floats_at(word(record, Q_WORK), q.size), floats_at(word(record, U_WORK), u.size)
+    plus, minus = floats_at(word(record, PLUS), m), floats_at(word(record, MINUS), m)
+    coarse = floats_at(word(record, COARSE), m)
+    scale, factor = floats_at(word(record, SCALES), out.shape[1]), floats_at(word(record, FACTOR), 1)[0]
+    for i in range(q.size):
+        q_d[i] = q[i]
+    for i in range(u.size):
+        u_d[i] = u[i]
+    x = q_d if by_q != 0 else u_d
+    for j in range(out.shape[1]):
+        x_j = x[j]
+        h = factor * max(scale[j], abs(x_j))
+        for level in range(2):
+            x[j] = x_j + h
+            call_vector(f, t, q_d, u_d, p, plus)
+            x[j] = x_j - h
+            call_vector(f, t, q_d, u_d, p, minus)
+            for i in range(m):
+                d = (plus[i] - minus[i]) / (2.0 * h)
+                if level == 0:
+                    coarse[i] = d
+                else:
+                    out[i, j] = (4.0 * d - coarse[i]) / 3.0
+            h *= 0.5
+        x[j] = x_j
+
+
+@kernel(with_record(VECTOR), part=True)
+def difference_rate(t, q, u, p, out, record):
+    """df/dt = (4 D(h/2) - D(h)) / 3."""
+    f, m = word(record, FUNCTION), word(record, VALUES)
+    plus, minus = floats_at(word(record, PLUS), m), floats_at(word(record, MINUS), m)
+    coarse = floats_at(word(record, COARSE), m)
+    h = floats_at(word(record, FACTOR), 1)[0] * floats_at(word(record, SCALES), 1)[0]
+    for level in range(2):
+        call_vector(f, t + h, q, u, p, plus)
+        call_vector(f, t - h, q, u, p, minus)
+        for i in range(m):
+            d = (plus[i] - minus[i]) / (2.0 * h)
+            if level == 0:
+                coarse[i] = d
+            else:
+                out[i] = (4.0 * d - coarse[i]) / 3.0
+        h *= 0.5
