@@ -22,6 +22,7 @@ from nonsmooth.errors import (
     StepLimitError,
     ZenoWarning,
 )
+from nonsmooth.model.check_derivatives import check_along, check_at_start
 from nonsmooth.model.rotations import unit_quaternions
 from nonsmooth.model.start import as_state, check_functions, check_mass, check_normals, consistent_start
 from nonsmooth.results.result import Result
@@ -141,6 +142,7 @@ def simulate(
         check_functions(model, t_0, q, u)
         check_mass(model, t_0, q)
         check_normals(model, t_0, q)
+        check_at_start(model, t_0, q, u)
         q, u = consistent_start(model, t_0, q, u, project, resolve, t_1 - t_0)
         return _run(
             model, scheme, t_0, segments, q, u, instants, every, on_failure, on_energy_gain, output, overwrite, progress,
@@ -258,6 +260,8 @@ def _finish(
         clipped = _clipped(scheme, plan.segments)
         if clipped:
             result.audit.notes.append(clipped)
+        if status == 0:
+            result.audit.notes += check_along(model, result.t, result.q, result.u)
         if model.callbacks:
             result.audit.notes.append("run as Python callbacks: " + ", ".join(model.callbacks))
     if totals["unconverged"]:
