@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nonsmooth._core.calls.faults import explained, forget
 from nonsmooth._core.jit import (
     MATRIX,
     VECTOR,
@@ -51,5 +52,9 @@ def values_at(function, t, q, u, p, shape):
     """
     out = np.zeros((t.size, *shape))
     signature, loop = (VECTOR, _vectors) if len(shape) == 1 else (MATRIX, _matrices)
-    loop(addresses([function], [signature])[0], t, q, u, p, out)
+    forget()
+    try:
+        loop(addresses([function], [signature])[0], t, q, u, p, out)
+    except Exception as exc:
+        raise explained(exc)[0] from None
     return out
