@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
@@ -288,8 +289,12 @@ def _attach_model(result: Any, model: str | None) -> None:
     else:
         return
     system = getattr(system, "system", system)
-    if hasattr(system, "bind") and len(result) and result.q.shape[0]:
-        result._model = system.bind(float(result.t[0]), result.q[:, 0], result.u[:, 0])
+    if not hasattr(system, "bind") or not len(result):
+        return
+    reader = getattr(result, "_reader", None)  # of a streamed run, however long, only the first piece is read
+    first = result if reader is None else SimpleNamespace(**reader.read(0, only=("t", "q", "u"))[0])
+    if first.q.shape[0]:
+        result._model = system.bind(float(first.t[0]), first.q[:, 0], first.u[:, 0])
 
 
 def _target(name: str, assignments: Sequence[str], q0: str | None, u0: str | None) -> Any:

@@ -18,6 +18,7 @@ from nonsmooth.results.columns import kept_columns
 from nonsmooth.results.report import report_page
 from nonsmooth.results.report.encode import island, text
 from nonsmooth.results.result import Result
+from nonsmooth.results.stream import StreamWriter
 from nonsmooth.results.thinning import extremes, jumps
 
 
@@ -306,3 +307,43 @@ def test_every_problem_of_mechanics_has_a_scene(name):
         mass_matrix=lambda t, q: np.eye(q.size),
     )
     assert data_of(report_page(run))["scene"]["items"]
+
+
+# --- long and streamed runs -------------------------------------------------------------------------------
+
+
+def stream(path, pieces, columns=20_000):
+    """A streamed run of `pieces` pieces."""
+    writer = StreamWriter(
+        path, {"t": None, "q": 6, "u": 6, "modes": 1, "dt": None}, law_names=["floor"], method="moreau"
+    )
+    for k in range(pieces):
+        t = (k * columns + np.arange(columns)) * 1e-3
+        wave = np.sin(np.outer(np.arange(1, 7), t))
+        modes = (np.sin(t) > 0).astype(np.int8)[None]
+        writer.append({"t": t, "q": wave, "u": wave, "modes": modes, "dt": np.full(columns, 1e-3)})
+    writer.finish(
+        status=0,
+        message="reached the end",
+        events=[ns.Event(3.0, "impact", "floor", 0, 1)],
+        nsteps=pieces * columns,
+    )
+
+
+def test_streamed_run_is_read_piece_by_piece(tmp_path):
+    stream(tmp_path / "run.nsr", 5)
+    run = Result.load(tmp_path / "run.nsr", lazy=True)
+    run.report(tmp_path / "run.html")
+    assert not {"q", "u", "modes", "t"} & set(run.__dict__)  # no array was read as a whole
+    words = " ".join(Elements((tmp_path / "run.html").read_text()).words)
+    assert "Of 100,000 stored instants" in words and "1 impact." in words
+
+
+@pytest.mark.soak
+def test_two_gigabytes_are_reported_within_one(tmp_path):
+    import resource
+
+    stream(tmp_path / "run.nsr", 200, 100_000)
+    Result.load(tmp_path / "run.nsr", lazy=True).report(tmp_path / "run.html")
+    assert (tmp_path / "run.html").stat().st_size <= 20e6
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss <= 2**20  # KiB

@@ -88,6 +88,11 @@ class ContactResult:
         self.success = success
         self.message = message
 
+    def _repr_html_(self):
+        from nonsmooth.results.notebook import text_block
+
+        return text_block(repr(self))
+
     def __repr__(self):
         return (
             f"<ContactResult {'solved' if self.success else 'NOT solved'}: residual {self.residual:.2e} "

@@ -250,6 +250,11 @@ class Audit:
             )
         return rows + [("note", note) for note in self.notes]
 
+    def _repr_html_(self) -> str:
+        from nonsmooth.results.notebook import text_block
+
+        return text_block(self)
+
     def __str__(self) -> str:
         rows = self.rows()
         width = max(len(label) for label, _ in rows)

@@ -134,6 +134,9 @@ def _contacts(audit: Any) -> str:
         text += f"{count} CONTACT PROBLEMS DID NOT CONVERGE and were accepted. "
     elif getattr(audit, "max_iterations", None) is not None:
         text += "Every contact problem was solved to its tolerance. "
+    missed = dict(getattr(audit, "missed_contacts", None) or {})
+    if missed.get("count"):
+        text += f"{missed['count']} CONTACTS CLOSED AND OPENED INSIDE A STEP without being seen: use smaller steps. "
     redundant = getattr(audit, "redundancies", None)
     if redundant:
         text += f"Redundant constraints: {redundant}. "
@@ -145,8 +148,12 @@ def _check(audit: Any) -> str:
     if failures:
         return "NOT IN ORDER: " + "; ".join(str(line) for line in failures) + "."
     checked, total = getattr(audit, "steps_checked", 0), getattr(audit, "steps_total", 0)
+    error = getattr(audit, "step_error", None)
     if checked:
-        return f"{number(checked)} of {number(total)} steps were recomputed by a second route: in order."
+        told = "" if error is None else f" The largest difference was {error:.2g} tolerances."
+        return (
+            f"{number(checked)} of {number(total)} steps were recomputed by a second route: in order.{told}"
+        )
     return "Nothing speaks against the run in its running totals."
 
 
