@@ -172,12 +172,13 @@ def record(description, best, error, growth):
     tail = [e for e in kept if e[3] and e[1] == "impact"]
     kept = [e for e in kept if e not in tail]
     given = in_units(description)
+    idle = {"idle": sorted(best.idle)} if best.idle else {}
     return {
         **{key: given[key] for key in ("name", "model", "units", "params", "e", "mu", "T") if key in given},
         "q0": digits(given["q0"]), "u0": digits(given["u0"]),
         "reference": {
             "t": digits(np.array(best.t) * t_by), "q": [digits(q * q_by) for q in best.q], "u": [digits(u * u_by) for u in best.u],
-            "events": kept, "tail": len(tail), "error": float(f"{error:.1e}"), "growth": float(f"{growth:.2g}"),
+            **idle, "events": kept, "tail": len(tail), "error": float(f"{error:.1e}"), "growth": float(f"{growth:.2g}"),
         },
     }  # fmt: skip
 

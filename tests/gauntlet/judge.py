@@ -132,7 +132,9 @@ def estimate_ratio(record, found, true):
 
 def compare_events(record, rtol, events):
     """(largest error of an instant over the span, what is missing or too much)."""
-    T, wanted = record["T"], record["reference"]["events"]
+    T, wanted, idle = record["T"], record["reference"]["events"], record["reference"].get("idle", ())
+    if wanted is None:
+        return np.nan, ""
     tol = FACTOR * rtol * T
     loose = record["model"] in REDUNDANT
     seen = [(e.t, e.kind, "friction" if loose and e.name.endswith("friction") else e.name) for e in events]
@@ -143,12 +145,12 @@ def compare_events(record, rtol, events):
     for t, kind, law in wanted:
         if t <= tol or t >= T - tol:
             continue  # the modes of a start are no events; at the end an event may fall outside
-        distance = [abs(s - t) for s, k, name in seen if name == law and k in ALIKE[kind]]
+        distance = [abs(s - t) for s, k, name in seen if name == law and (k in ALIKE[kind] or law in idle)]
         if not distance or min(distance) > tol:
             return worst / T, f"no {kind} of {law!r} at t = {t:.9g}"
         worst = max(worst, min(distance))
     for s, kind, name in seen:
-        if kind == "breakpoint" or (loose and name == "friction"):
+        if kind == "breakpoint" or name in idle or (loose and name == "friction"):
             continue
         if s <= tol or s >= T - tol or explained(record, wanted, s, name, tol):
             continue

@@ -65,6 +65,9 @@ class Motion:
     u: list = field(default_factory=list)
     events: list = field(default_factory=list)
     speed: float = 0.0  # largest velocity seen
+    idle: set = field(
+        default_factory=set
+    )  # contacts that touch without a force: closed and open are the same
     margin: float = np.inf  # least relative distance from an event that did not happen
     decision: float = (
         np.inf
@@ -246,6 +249,8 @@ class _Run:
             found = self._lasting(found)
         mode, (_, la_N, la_T) = found[0]
         self._note_decision(mode, la_N, la_T)
+        weak = 1e-9 * max(1.0, np.abs(la_N).max(initial=0.0))
+        self.motion.idle |= {model.names[i] for i in range(self.n_c) if mode[i] != OPEN and la_N[i] <= weak}
         self._record_modes(mode)
         self.mode = list(mode)
         self._project()

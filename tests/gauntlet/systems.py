@@ -621,10 +621,13 @@ def in_units(description):
 
 def state_factors(description):
     """Factors of q, u and t."""
+    if "units" not in description:
+        return np.ones(len(description["q0"])), np.ones(len(description["u0"])), 1.0
     coordinates = np.array(COORDINATES[description["model"]])
+    rates = coordinates - [0, 0, 1]
     return (
         factors(description, coordinates),
-        factors(description, coordinates - [0, 0, 1]),
+        factors(description, rates),
         float(factors(description, [0, 0, 1])[0]),
     )
 
