@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from scipy.integrate import OdeSolver
 from scipy.integrate import solve_ivp as scipy_solve_ivp
-from scipy.optimize import OptimizeResult
 from scipy.sparse import issparse
 
 from nonsmooth._core.compile_notice import first_use
@@ -33,7 +32,9 @@ from nonsmooth.events.solution import PiecewiseSolution
 from nonsmooth.events.switch import Switch
 from nonsmooth.integrators.driver import METHODS
 from nonsmooth.integrators.scipy_solver import solver_class, validated_tolerances
-from nonsmooth.results.views import Pictured
+from nonsmooth.results.audit.lazy import LazyAudit
+from nonsmooth.results.audit.ode import audit_ode
+from nonsmooth.results.result import Result
 
 __all__ = ["IvpResult", "Switch", "solve_ivp"]
 
@@ -42,24 +43,8 @@ _SCIPY_ONLY = ("BDF", "LSODA")
 _DRAWN = 5000  # rows up to which a result keeps the polynomials of its steps for pictures
 
 
-class IvpResult(Pictured, OptimizeResult):
-    """Result of `solve_ivp`: SciPy's fields and, with switches, ``events``, ``modes`` and counters.
-
-    Attributes
-    ----------
-    t, y : ndarray, shapes (k,), (n, k)
-        With switches and without `t_eval` an event instant is stored twice: left limit, right limit.
-    sol, t_events, y_events, nfev, njev, nlu, status, message, success
-        As in SciPy.
-    events : sequence of Event
-        In order of time: t, kind, name, before and after (states), extra (direction, iterations, rate, ...).
-    modes : ndarray of int8, shape (m, k)
-        Mode of each switch: +1, -1, 0 while it is held (sustained contact, sliding).
-    nsteps, nrejected, niterations, case_1, case_2, case_3
-        Counters (Compere 2001, Table 5.1).
-    error : NonsmoothError or None
-        The reason if ``status`` is -1.
-    """
+#: What `solve_ivp` returns has SciPy's fields and those of every other result.
+IvpResult = Result
 
 
 def solve_ivp(
@@ -76,7 +61,7 @@ def solve_ivp(
     switches: Sequence[Switch] | Switch | None = None,
     compile: bool = False,
     **options: Any,
-) -> IvpResult:
+) -> Result:
     """Solve an initial value problem, smooth or with switches.
 
     Parameters
@@ -98,7 +83,12 @@ def solve_ivp(
 
     Returns
     -------
-    IvpResult
+    Result
+        SciPy's fields ``t, y, sol, t_events, y_events, nfev, njev, nlu, status, message, success`` (as attributes and by
+        ``result["t"]``) and those of every result: ``events``, ``audit`` (made when first looked at), ``plot``, ``save``, ...
+        With switches and without `t_eval` an event instant is stored twice: left limit, right limit. ``modes``, int8, (m, k): mode
+        of each switch, +1, -1, 0 while it is held (sustained contact, sliding). ``nsteps, nrejected, niterations, case_1, case_2,
+        case_3``: counters (Compere 2001, Table 5.1). ``error``: the typed reason if ``status`` is -1, else None.
 
     Raises
     ------
@@ -165,7 +155,32 @@ def solve_ivp(
         result = scipy_solve_ivp(
             fun, t_span, y0, chosen, t_eval, dense_output, events, vectorized, args, **options
         )
-    return IvpResult(result)
+    return _from_scipy(result, fun, y0, method, t_eval, args or (), options)
+
+
+def _from_scipy(found, fun, y0, method, t_eval, args, options) -> Result:
+    """What SciPy's driver returned, as a `Result`."""
+    t, y = np.asarray(found.t, dtype=float), np.asarray(found.y)
+    if t.size == 0:
+        y = np.zeros((y0.size, 0))
+    rtol, atol = options.get("rtol", 1e-3), options.get("atol", 1e-6)
+    name = method if isinstance(method, str) else method.__name__
+
+    def rates(k, t, y):
+        return fun(t, y, *args)
+
+    audit = LazyAudit(
+        lambda: audit_ode(rates, t, y, float(np.max(rtol)), atol, name, several=t_eval is not None)
+    )
+    extra = {key: found[key] for key in ("sol", "t_events", "y_events")} | {"error": None}
+    result = Result(
+        t, y=y, status=found.status, success=found.success, message=found.message, nfev=found.nfev, njev=found.njev,
+        nlu=found.nlu, nsteps=0 if t_eval is not None else max(t.size - 1, 0), audit=audit, method=name, extra=extra,
+        method_options={"rtol": rtol, "atol": atol},
+    )  # fmt: skip
+    if t.size == 0:
+        result.t, result.y = found.t, found.y  # SciPy's empty lists, which are false
+    return result
 
 
 def _compiled_right_hand_side(fun, y0, args, compile):
@@ -223,7 +238,7 @@ def _switched(fun, t_span, y0, method, t_eval, dense_output, events, args, switc
     run.seen = ScipyEvents(events, args, t_0, y0) if events is not None else None
     driver = Driver(
         run,
-        lambda status, message: _assemble(run, t_0, y0, t_eval, dense_output),
+        lambda status, message: _assemble(run, t_0, y0, t_eval, dense_output, method, rtol, atol),
         (t_0, t_1),
         "solve_ivp",
         max_steps=run.options.max_steps,
@@ -256,7 +271,7 @@ def _checked_t_eval(t_eval, t_0, t_1):
     return t_eval
 
 
-def _assemble(run, t_0, y0, t_eval, dense_output) -> IvpResult:
+def _assemble(run, t_0, y0, t_eval, dense_output, method, rtol, atol) -> Result:
     """The result from the slices of a run."""
     n, m, slices, seen = run.bound.n, run.bound.m, run.slices, run.seen
     rows = np.empty((1 + sum(len(rows) for rows, _ in slices), 2 + n + m))
@@ -284,23 +299,47 @@ def _assemble(run, t_0, y0, t_eval, dense_output) -> IvpResult:
         t_out, y_out, modes_out = t.copy(), y.T.copy(), modes.T.copy()
     status = run.status if run.status is not None else -1
     run.events.sort(reverse=run.t_bound < run.t_0)
-    result = IvpResult(
-        t=t_out,
-        y=y_out,
-        sol=sol if dense_output else None,
-        t_events=None if seen is None else seen.t_events(),
-        y_events=None if seen is None else seen.y_events(),
-        status=status,
-        message=run.message or "The run was interrupted.",
-        success=status >= 0,
-        events=run.events,
-        modes=modes_out,
-        error=run.error,
-        **run.counters(),
-    )
+    counters = run.counters()
+    own = {
+        name: counters.pop(name)
+        for name in ("nfev", "njev", "nlu", "nsteps", "nrejected")
+        if name in counters
+    }
+    extra = {
+        "sol": sol if dense_output else None,
+        "t_events": None if seen is None else seen.t_events(),
+        "y_events": None if seen is None else seen.y_events(),
+        "error": run.error,
+        **counters,
+    }
+    result = Result(
+        t_out, y=y_out, status=status, success=status >= 0, message=run.message or "The run was interrupted.", events=run.events,
+        modes=modes_out, law_names=run.bound.names,
+        method=method, method_options={"rtol": rtol, "atol": atol}, extra=extra, **own,
+    )  # fmt: skip
+    result.audit = LazyAudit(lambda: _audit(run.bound, result, t_eval is not None))
     if t_eval is None and rows.shape[0] <= _DRAWN:  # pictures of few long steps need what is between them
         object.__setattr__(result, "_curve", partial(_solution, rows, n, pieces))
     return result
+
+
+def _audit(bound, result, several):
+    """A run with switches: steps between events again, in their modes."""
+    t, modes = result.t, result.modes
+    instants = np.sort(result.events.t)
+    low, high = np.minimum(t[:-1], t[1:]), np.maximum(t[:-1], t[1:])
+    quiet = np.searchsorted(instants, low, side="right") >= np.searchsorted(instants, high, side="left")
+    free = 1 + np.flatnonzero(
+        quiet & np.all(modes[:, 1:] != 0, axis=0)
+    )  # while a switch is held the field is another one
+
+    def rates(k, t, y):
+        return bound.f_in(t, y, modes[:, k])
+
+    options = result.method_options
+    return audit_ode(
+        rates, t, result.y, float(np.max(options["rtol"])), options["atol"], result.method, result.events, several, free
+    )  # fmt: skip
 
 
 def _solution(rows, n, pieces):

@@ -26,6 +26,7 @@ EVENT_KINDS: tuple[str, ...] = (
     "zeno",  # infinitely many events accumulate here
     "switch",  # a switch function or region boundary is crossed
     "breakpoint",  # a declared discontinuity in time
+    "event",  # asked for by the user
 )
 _CODE = {kind: code for code, kind in enumerate(EVENT_KINDS)}
 
@@ -62,8 +63,7 @@ class Event:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.kind not in _CODE:
-            raise InputError(f"`kind` of an event is {self.kind!r}; use one of {', '.join(EVENT_KINDS)}.")
+        checked_kind(self.kind)
         if self.bracket is None:
             object.__setattr__(self, "bracket", (self.t, self.t))
 
@@ -178,8 +178,41 @@ class EventTable(Sequence[Event]):
             bracket=(float(self.bracket[0, i]), float(self.bracket[1, i])),
         )
 
+    def of(self, kind: str | None = None, name: str | None = None) -> EventTable:
+        """Those of one kind, of one law, or both: ``events.of("impact", name="beak")``."""
+        chosen = np.ones(len(self), dtype=bool) if kind is None else self.kind == checked_kind(kind)
+        if name is not None:
+            laws = [law for law, other in enumerate(self.names) if other == name]
+            chosen = chosen & np.isin(self.law, laws)
+        t, kinds, law, before, after = (
+            column[chosen] for column in (self.t, self.kind, self.law, self.before, self.after)
+        )
+        return EventTable(t, kinds, law, before, after, self.names, self.bracket[:, chosen])
+
     def __repr__(self) -> str:
         return f"EventTable({len(self)} events: {counts_text(count_kinds(self))})"
+
+
+class EventList(list[Event]):
+    """Events one by one, with the questions that an `EventTable` answers."""
+
+    @property
+    def t(self) -> np.ndarray:
+        """Instants, shape (n,)."""
+        return np.array([event.t for event in self], dtype=np.float64)
+
+    def of(self, kind: str | None = None, name: str | None = None) -> EventList:
+        """Those of one kind, of one name, or both: ``events.of("switch", name="relay")``."""
+        if kind is not None:
+            checked_kind(kind)
+        return EventList(event for event in self if kind in (None, event.kind) and name in (None, event.name))
+
+
+def checked_kind(kind: str) -> int:
+    """Code of a kind that a user has written."""
+    if kind not in _CODE:
+        raise InputError(f"`kind` of an event is {kind!r}; use one of {', '.join(EVENT_KINDS)}.")
+    return _CODE[kind]
 
 
 def kind_code(kind: str) -> int:

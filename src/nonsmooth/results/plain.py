@@ -179,10 +179,10 @@ def join_events(parts: Sequence[Sequence[Event]]) -> Sequence[Event]:
 
 def pack_result(result: Result) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """A result as JSON text and arrays."""
-    arrays = {name: getattr(result, name) for name in COLUMNS}
+    arrays = {name: np.asarray(getattr(result, name)) for name in COLUMNS}
     if np.iscomplexobj(result.y):
         arrays["y_re"], arrays["y_im"] = result.y.real, result.y.imag
-    elif not np.array_equal(result.y, np.vstack([result.q, result.u]), equal_nan=True):
+    elif len(result) and not np.array_equal(result.y, np.vstack([result.q, result.u]), equal_nan=True):
         arrays["y"] = result.y
     meta = pack_closing(result)
     meta.update({name: to_plain(getattr(result, name)) for name in ORIGIN})

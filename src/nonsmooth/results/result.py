@@ -7,15 +7,17 @@ Arrays are ``(n_components, n_times)`` as in SciPy. Column 0 is the start; ``dt`
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nonsmooth.errors import InputError, ShapeError
 from nonsmooth.results.audit import Audit
-from nonsmooth.results.events import Event, count_kinds, counts_text
+from nonsmooth.results.audit.lazy import LazyAudit
+from nonsmooth.results.events import Event, EventList, count_kinds, counts_text
 from nonsmooth.results.views import Pictured
 
 #: Meaning of `Result.status`. 0, 1 and -1 are SciPy's.
@@ -86,7 +88,7 @@ class Result(Pictured):
         nsteps: int = 0,
         nrejected: int = 0,
         nbase: int = 0,
-        audit: Audit | None = None,
+        audit: Audit | LazyAudit | None = None,
         y: np.ndarray | None = None,
         law_names: Sequence[str] = (),
         coordinate_names: Sequence[str] = (),
@@ -117,7 +119,7 @@ class Result(Pictured):
         self.order = _row("order", order, nt, np.int64)
         self.residual = _row("residual", residual, nt, np.float64)
         self.iterations = _row("iterations", iterations, nt, np.int64)
-        self.events = events
+        self.events = events if hasattr(events, "of") else EventList(events)
         self.status = int(status)
         self.success = bool(self.status >= 0 if success is None else success)
         self.message = str(message) or STATUS.get(self.status, "")
@@ -152,6 +154,31 @@ class Result(Pictured):
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.extra})
 
+    def __setitem__(self, name: str, value: Any) -> None:
+        setattr(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        extra = self.__dict__.get("extra", {})
+        if name in extra:  # a field of a front door
+            extra[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A field, or `default`."""
+        return self[name] if name in self else default
+
+    def values(self) -> list[Any]:
+        """All fields, in the order of `keys`."""
+        return [self[name] for name in self.keys()]
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Names and values of all fields."""
+        return [(name, self[name]) for name in self.keys()]
+
     def keys(self) -> list[str]:
         """Names of all fields, those of `extra` included."""
         own = [name for name in self.__dict__ if not name.startswith("_")]
@@ -163,7 +190,7 @@ class Result(Pictured):
         return self.status == UNFINISHED
 
     def __len__(self) -> int:
-        return int(self.t.size)
+        return len(self.t)
 
     def __bool__(self) -> bool:
         return True
@@ -229,13 +256,41 @@ class Result(Pictured):
             rows.append(("...", f"{values.shape[0] - 12} more"))
         return rows
 
+    def gaps(self, system: Any = None) -> np.ndarray:
+        """Gaps of all contacts at the stored instants, shape (n_N, n_t); a result read from a file needs the `system`."""
+        from nonsmooth.results.quantities import gaps, model_of
+
+        return gaps(self, model_of(self, system, "gaps"))
+
+    def forces(self) -> np.ndarray:
+        """Mean forces of all laws over the step that ends at each instant, shape (n_rows, n_t): normal, tangential, joints.
+
+        NaN at the start, and where a contact closes: impulses are no forces, see `P_N` and `P_T`.
+        """
+        from nonsmooth.results.quantities import forces
+
+        return forces(self)
+
+    def energy(self, system: Any = None) -> Any:
+        """Named tuple of ``kinetic``, ``potential``, ``total`` at the stored instants, shape (n_t,) each; the last two are None
+        where the model has no potential. A result read from a file needs the `system`."""
+        from nonsmooth.results.quantities import energies, model_of
+
+        return energies(self, model_of(self, system, "energy"))
+
     def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
         """Write the result to one HDF5 file; crash-safe, an existing file stays untouched unless `overwrite`.
+
+        With the ending ``.csv`` only the columns are written, as text that spreadsheets read.
 
         Raises
         ------
         OutputExistsError, OutputLockedError, StorageError
         """
+        if Path(path).suffix.lower() == ".csv":
+            from nonsmooth.results.tables import save_csv
+
+            return save_csv(self, Path(path), overwrite)
         from nonsmooth.results.store import save_result
 
         save_result(self, path, overwrite=overwrite)
@@ -260,6 +315,18 @@ class Result(Pictured):
         from nonsmooth.results.store import load_result
 
         return load_result(path, **options)
+
+    def to_pandas(self) -> Any:
+        """State, impulses and modes as a `pandas.DataFrame` with the instants as index.
+
+        Raises
+        ------
+        InputError
+            If pandas is not installed.
+        """
+        from nonsmooth.results.tables import to_pandas
+
+        return to_pandas(self)
 
     def to_xarray(self) -> Any:
         """The arrays as an `xarray.Dataset` with named dimensions.

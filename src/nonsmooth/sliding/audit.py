@@ -8,7 +8,7 @@ audit is made when it is first looked at.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -56,20 +56,20 @@ class FilippovAudit(Audit):
     location_error: float | None = None
     location_units: float | None = None
     lcp_residual: float | None = None
-    step_error: float | None = None
-    step_error_t: float | None = None
     gradient_error: float | None = None
-    points_checked: int = 0
-    limits: dict[str, float] = field(default_factory=dict)
 
     def failures(self) -> list[str]:
         """What is not in order, one line each; empty if all is well."""
-        lines = []
+        lines = [] if self.checked() else [self._unchecked()]
         for name, limit in self.limits.items():
             value = getattr(self, name)
             if value is not None and not value <= limit:  # also catches NaN
                 lines.append(f"{name.replace('_', ' ')} {value:.3g} is above {limit:.3g}")
         return lines
+
+    def checked(self) -> bool:
+        """Whether the second route has looked at a stored state."""
+        return self.points_checked > 0
 
     def rows(self) -> list[tuple[str, str]]:
         """The table as (label, text)."""
@@ -106,31 +106,6 @@ class FilippovAudit(Audit):
         """Plain numbers and strings, fit for JSON; the table is kept among the notes for readers that know only `Audit`."""
         table = [f"{label.strip()}: {text}" for label, text in self.rows() if label not in ("note", "events")]
         return super().as_dict() | {"notes": [*table, *self.notes]}
-
-
-class LazyAudit:
-    """Stands for the audit until it is looked at."""
-
-    def __init__(self, make):
-        self._make = make
-
-    def __getattr__(self, name):
-        if name.startswith("__") or name in ("_make", "_made"):
-            raise AttributeError(name)
-        return getattr(self._audit(), name)
-
-    def _audit(self):
-        made = self.__dict__.get("_made")
-        if made is None:
-            made = self.__dict__["_made"] = self._make()
-            self._make = None
-        return made
-
-    def __str__(self):
-        return str(self._audit())
-
-    def __repr__(self):
-        return repr(self._audit())
 
 
 @contextmanager

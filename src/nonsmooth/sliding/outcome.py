@@ -9,10 +9,11 @@ import numpy as np
 from nonsmooth._core.integrators.rk import EXPLICIT
 from nonsmooth._core.sliding import layout as core
 from nonsmooth.integrators.driver import nested_eval
-from nonsmooth.results.events import Event
+from nonsmooth.results.audit.lazy import LazyAudit
+from nonsmooth.results.events import Event, EventList
 from nonsmooth.results.result import Result
 
-from .audit import LazyAudit, audit_filippov
+from .audit import audit_filippov
 from .report import named_all
 
 
@@ -55,8 +56,17 @@ class LazyEvents(Sequence):
     @property
     def _all(self):
         if self._made is None:
-            self._made = self._make()
+            self._made = EventList(self._make())
         return self._made
+
+    def of(self, kind=None, name=None):
+        """Those of one kind, of one name, or both."""
+        return self._all.of(kind, name)
+
+    @property
+    def t(self):
+        """Instants."""
+        return self._all.t
 
     def __len__(self):
         return len(self._all)
