@@ -53,7 +53,7 @@ def check_at_start(model, t: float, q: np.ndarray, u: np.ndarray) -> None:
 
 def check_along(model, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> list[str]:
     """Sentences about given derivatives that contradict differences at instants of a run, each also a `DerivativeWarning`."""
-    chosen = np.unique(np.linspace(0, t.size - 1, POINTS).astype(int))
+    chosen = np.unique(np.linspace(0, t.size - 1, POINTS).astype(int)) if t.size else ()
     points = [(float(t[k]), q[:, k].copy(), u[:, k].copy()) for k in chosen]
     said = list(contradictions(model, points))
     for fault in said:
