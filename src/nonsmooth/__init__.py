@@ -27,6 +27,7 @@ _PUBLIC = {
     "Moreau": "schemes.moreau",
     "ExtrapolatedMoreau": "schemes.extrapolation",
     "Exact": "contact.solvers",
+    "ContactMethod": "contact.solvers",
     "PSOR": "contact.solvers",
     "PJOR": "contact.solvers",
     "solve_ivp": "ivp",
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from nonsmooth.contact.solve import solve_contact as solve_contact
     from nonsmooth.contact.solvers import PJOR as PJOR
     from nonsmooth.contact.solvers import PSOR as PSOR
+    from nonsmooth.contact.solvers import ContactMethod as ContactMethod
     from nonsmooth.contact.solvers import Exact as Exact
     from nonsmooth.events.switch import Switch as Switch
     from nonsmooth.filippov import solve_filippov as solve_filippov

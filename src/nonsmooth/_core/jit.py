@@ -482,11 +482,12 @@ def _atomic_replace_in_python(array, place, old, new):
 # For kernels that several threads run at once, on int64 arrays. ``atomic_add(array, place, value)`` adds to an entry and returns
 # what it held, ``atomic_load(array, place)`` reads one, ``atomic_replace(array, place, old, new)`` replaces `old`, and says whether
 # that was what it found; whatever a thread wrote before it changed an entry, another sees after it has read the new value.
-# ``call_plain(address)`` calls a C function without arguments. Where nothing is compiled there is one thread.
+# ``call_plain(address)`` calls a C function without arguments. Where nothing is compiled there is one thread, and an "address" is a
+# Python function, or a number that stands for none.
 atomic_add = _atomic_add_compiled if JIT_ENABLED else _atomic_add_in_python
 atomic_replace = _atomic_replace_compiled if JIT_ENABLED else _atomic_replace_in_python
 atomic_load = _atomic_load_compiled if JIT_ENABLED else lambda array, place: array[place]
-call_plain = _call_plain_compiled if JIT_ENABLED else lambda address: 0
+call_plain = _call_plain_compiled if JIT_ENABLED else lambda function: function() if callable(function) else 0
 
 
 def by_reference(example):

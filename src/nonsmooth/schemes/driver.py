@@ -166,8 +166,7 @@ class Driver:
             raise ConvergenceError(
                 f"the contact problem of the step from t = {t:.9g} to {t + dt:.9g} was left with residual "
                 f"{run.info.residual:.3g} after {int(run.info.iterations)} iterations ({int(run.problem.count.laws)} "
-                'active laws): try on_failure="halve", a larger max_iter, or on_failure="accept" to go on with such steps '
-                "marked." + dumped
+                f"active laws): {self._cures()}." + dumped
             )
         if status == codes.MASS_SINGULAR:
             q_M = run.work.q_m
@@ -185,6 +184,16 @@ class Driver:
         with np.errstate(all="ignore"):  # what is looked for is found by value
             error = self._non_finite(t, dt)
         raise error
+
+    def _cures(self) -> str:
+        """What can be done about a contact problem that is not solved, as it has to be written."""
+        scheme = self.run.scheme
+        named = f"ns.{type(scheme).__name__}({'dt=..., ' if hasattr(scheme, 'dt') else ''}solver=...)"
+        return (
+            f'try another solver, method={named} with "auto", "newton", "nsgs" or "interior-point", or a larger budget, '
+            'solver=ns.Exact(max_iter=...); on_failure="halve" takes smaller steps, on_failure="accept" goes on with such steps '
+            "marked"
+        )
 
     def _non_finite(self, t, dt) -> NonsmoothError:
         """Which function is to blame for a NaN or infinity in the step from t."""

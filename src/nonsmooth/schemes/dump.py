@@ -9,41 +9,17 @@ from __future__ import annotations
 
 from os import PathLike
 
-import numpy as np
-
-from nonsmooth._core.records.laws import COULOMB_1D, COULOMB_2D, HALF_LINE
 from nonsmooth.contact.fclib import write_fclib
-from nonsmooth.contact.problem import ContactProblem
-
-
-def contact_problem(problem) -> tuple[ContactProblem, np.ndarray] | str:
-    """Problem and impulses of the last step, or the reason why it is no FCLIB problem."""
-    n_active, n_rows = int(problem.count.laws), int(problem.count.rows)
-    laws, rows = problem.laws, problem.rows
-    kind, link = laws.kind[:n_active], laws.link[:n_active]
-    kinds = set(kind.tolist())
-    if kinds - {HALF_LINE, COULOMB_1D, COULOMB_2D}:
-        return "it has elements or constraints besides frictional contacts"
-    if {COULOMB_1D, COULOMB_2D} <= kinds:
-        return "it mixes contacts with one and with two sliding directions"
-    order, mu = [], []
-    for law in np.flatnonzero(kind == HALF_LINE):
-        friction = np.flatnonzero((link == law) & (kind != HALF_LINE))
-        if friction.size != 1:
-            return "some of its contacts have no friction"
-        k = friction[0]
-        order += [laws.row[law], *range(laws.row[k], laws.row[k] + laws.dim[k])]
-        mu.append(laws.mu[k])
-    G = problem.G[:n_rows, :n_rows][np.ix_(order, order)]
-    dim = 2 if COULOMB_1D in kinds else 3
-    return ContactProblem(G, rows.c[order].copy(), np.array(mu), dim), rows.P[order].copy()
+from nonsmooth.contact.in_step import StepForm
 
 
 def dump_step(path: str | PathLike[str], step_problem) -> str:
     """Write the problem of the last step; returns a sentence for the error message."""
-    found = contact_problem(step_problem)
-    if isinstance(found, str):
-        return f"The problem could not be written as an FCLIB file: {found}."
-    problem, impulses = found
-    write_fclib(path, problem, guess=impulses, overwrite=True)
+    form = StepForm(step_problem)
+    refused = form.refused
+    if not refused and not form.plain:
+        refused = "it has elements or constraints besides contacts with one kind of friction"
+    if refused:
+        return f"The problem could not be written as an FCLIB file: {refused}."
+    write_fclib(path, form.problem, guess=form.guess, overwrite=True)
     return f"The problem was written to {path}."

@@ -17,7 +17,7 @@ import numpy as np
 from nonsmooth._core.jit import Reference, address_record
 from nonsmooth._core.records.scene import STEP
 from nonsmooth._core.records.status import OK, UNCONVERGED
-from nonsmooth.contact.solvers import Exact, _Solver
+from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
 from nonsmooth.model.rotations import normalised
 from nonsmooth.schemes.base import Plan, Scheme
@@ -54,7 +54,8 @@ class ExtrapolatedMoreau(Scheme):
         The base scheme: Moreau's midpoint rule, or evaluation at the end of the step.
     locate : bool
         Find switching points by secants on the laws' own functions; False is the paper's bisection.
-    solver : Exact, PSOR or PJOR
+    solver : Exact, PSOR, PJOR, ContactMethod or str
+        As in `Moreau`.
     """
 
     order: int | None = None
@@ -67,7 +68,7 @@ class ExtrapolatedMoreau(Scheme):
     restitution: str = "newton"
     base: str = "midpoint"
     locate: bool = True
-    solver: _Solver = field(default_factory=Exact)
+    solver: StepSolver | str = field(default_factory=Exact)
 
     name = "extrapolated-moreau"
     locates = True
@@ -109,8 +110,7 @@ class ExtrapolatedMoreau(Scheme):
             raise InputError(f"`restitution` is {self.restitution!r}: 'newton' or 'modified' is wanted.")
         if self.base not in ("midpoint", "implicit"):
             raise InputError(f"`base` is {self.base!r}: 'midpoint' or 'implicit' is wanted.")
-        if not isinstance(self.solver, _Solver):
-            raise InputError(f"`solver` is {self.solver!r}: give Exact(...), PSOR(...) or PJOR(...).")
+        object.__setattr__(self, "solver", as_solver(self.solver))
         self.sequence()
 
     def sequence(self) -> list[int]:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nonsmooth._core.stepping.moreau import moreau_step, run_moreau
-from nonsmooth.contact.solvers import Exact, _Solver
-from nonsmooth.errors import InputError
+from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
 from nonsmooth.schemes.base import ConstantStep, Plan, checked_step
 
 
@@ -19,12 +18,12 @@ class Moreau(ConstantStep):
     ----------
     dt : float
         Step size; the last step before a breakpoint or the end is shortened to hit it.
-    solver : Exact, PSOR or PJOR
-        Solver of the prox problem in each step.
+    solver : Exact, PSOR, PJOR, ContactMethod or str
+        Solver of the contact problem in each step: an object with its options, or a name such as "auto", "newton", "nsgs".
     """
 
     dt: float
-    solver: _Solver = field(default_factory=Exact)
+    solver: StepSolver | str = field(default_factory=Exact)
 
     name = "moreau"
     order = 1
@@ -33,17 +32,10 @@ class Moreau(ConstantStep):
 
     def __post_init__(self):
         object.__setattr__(self, "dt", checked_step(self.dt))
-        if not isinstance(self.solver, _Solver):
-            raise InputError(f"`solver` is {self.solver!r}: give Exact(...), PSOR(...) or PJOR(...).")
+        object.__setattr__(self, "solver", as_solver(self.solver))
 
     def options(self) -> dict[str, Any]:
-        solver = self.solver
-        return {
-            "dt": self.dt,
-            "solver": type(solver).__name__,
-            "tol": solver.tol,
-            "max_iter": solver.max_iter,
-        }
+        return {"dt": self.dt, **as_solver(self.solver).describe()}
 
     def audit(self, model, result, totals, plan: Plan, samples):
         from nonsmooth.results.audit import audit_moreau

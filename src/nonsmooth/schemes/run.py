@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from nonsmooth._core.calls.plain import PlainCall
 from nonsmooth._core.jit import Reference, address_record
 from nonsmooth._core.laws import solve_laws
 from nonsmooth._core.records.problem import SolverOptions, make_problem
@@ -50,6 +52,8 @@ class SchemeRun:
             solve_laws.addresses(model.core.project), laws.n_laws, laws.n_rows,
             solver.options() if solver is not None else SolverOptions(),
         )  # fmt: skip
+        self._outside = PlainCall(partial(_solve_outside, self.problem, solver))
+        self.problem.at.outside = self._outside.address
         self._problem_reference = Reference(self.problem)
         self._parts = {
             **dict.fromkeys(PARTS, 0), "between": (type(scheme).between, BETWEEN), "problem": self._problem_reference,
@@ -90,7 +94,9 @@ class SchemeRun:
 
     def advance(self, budget: int) -> int:
         """At most `budget` steps; returns the status of the last one."""
-        return self._loop(self.at_scene, self.at_state, self.at_run, budget)
+        status = self._loop(self.at_scene, self.at_state, self.at_run, budget)
+        self._outside.raise_error()
+        return status
 
     @property
     def finished_segment(self) -> bool:
@@ -248,6 +254,13 @@ class ConstantStepRun(SchemeRun):
             "work_contacts": float(self.books.work_contacts),
         }
         return super().totals() | work
+
+
+def _solve_outside(problem, solver) -> bool:
+    """The contact problem of a step by a method of `solve_contact`."""
+    from nonsmooth.contact.in_step import solve_step  # most runs never need it
+
+    return solve_step(problem, solver)
 
 
 def _restore(record, kept):

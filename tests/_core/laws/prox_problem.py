@@ -8,7 +8,7 @@ from nonsmooth._core.records import laws as L
 from nonsmooth._core.records import problem as O
 from nonsmooth._core.stepping.trivial import no_projection
 
-METHODS = {"exact": O.AUTO, "psor": O.PSOR, "pjor": O.PJOR}
+METHODS = {"exact": O.AUTO, "psor": O.PSOR, "pjor": O.PJOR, "newton": O.NEWTON}
 STRATEGIES = {"local": 0, "row-sum": 1, "common": 2}
 
 

@@ -81,8 +81,9 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
                 return done
             target *= 0.1
             change = math.inf
-        elif not change < math.inf or (
-            change >= before or math.log(target / change) / math.log(change / before) * new > patience
+        elif not change < math.inf or (  # the first batch tells no rate
+            before < math.inf
+            and (change >= before or math.log(target / change) / math.log(change / before) * new > patience)
         ):
             # it would take too long: leave the rest to another method
             out[2 * rows] = out[2 * rows + 1] = out[2 * rows + 2] = math.inf

@@ -30,6 +30,8 @@ from nonsmooth._core.records.laws import (
 
 # An argument that misses its set by rounding lies on its edge: constraint mode. Redundant contacts at rest sit there.
 EDGE = 1e-12
+# Part of the velocity an impulse makes alone that the residual is measured against; times a tolerance of 1e-10 it is rounding.
+ROUNDED = 1e-4
 
 call_project = caller(PROJECT)
 
@@ -95,23 +97,24 @@ def project(x, l, r, dt):
 
 @phase
 def residual(x, dt, n_laws, n):
-    """The one residual: max_l |P_l - prox(P_l - rho_l xi_l)| / rho_l, relative to the velocities max (|c_i|, G_ii |P_i|).
+    """The one residual: max_l |P_l - prox(P_l - rho_l xi_l)| / rho_l, relative to the largest |c_i| of the laws that carry an
+    impulse or should.
 
-    Being a velocity over a velocity it does not change with the units. The second term is the velocity an impulse makes
-    alone: where impulses balance each other it is that which is rounded. Sets the modes from the projection and leaves
-    xi = G P + c.
+    Being a velocity over a velocity it does not change with the units, and a contact that parts in a hurry does not make the errors of
+    those at rest look small. Where impulses balance each other it is the velocity each makes alone, G_ii |P_i|, that is rounded:
+    a small part of it counts too (all of it would call impulses that grow without bound a solution). Sets the modes from the
+    projection and leaves xi = G P + c.
     """
     laws, rows, G, xy = x.laws, x.rows, x.G, x.xy
-    scale = 0.0
     for i in range(n):
         s = rows.c[i]
-        scale = max(scale, abs(s), G[i, i] * abs(rows.P[i]))
         for j in range(n):
             s += G[i, j] * rows.P[j]
         rows.xi[i] = s
         if not abs(s) < 1e300:  # a projection would hide NaN
             return 1e300
     worst = 0.0
+    scale = 0.0
     for l in range(n_laws):
         i0 = laws.row[l]
         d = laws.dim[l]
@@ -125,8 +128,13 @@ def residual(x, dt, n_laws, n):
             mode = INACTIVE
         laws.mode[l] = mode
         s = 0.0
+        carries = False
         for i in range(d):
             s += (rows.P[i0 + i] - xy[1, i]) ** 2
+            carries = carries or rows.P[i0 + i] != 0.0 or xy[1, i] != 0.0
+        if carries:
+            for i in range(i0, i0 + d):
+                scale = max(scale, abs(rows.c[i]), ROUNDED * G[i, i] * abs(rows.P[i]))
         s = s**0.5 / rho
         if not s <= worst:  # also takes NaN
             worst = s

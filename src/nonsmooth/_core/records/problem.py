@@ -6,8 +6,8 @@ import numpy as np
 
 from nonsmooth._core.jit import address_record, by_reference, scalars
 
-# solvers of a step
-AUTO, PSOR, PJOR = range(3)
+# solvers of a step; OUTSIDE is a method of `nonsmooth.contact`, called in Python
+AUTO, PSOR, PJOR, NEWTON, OUTSIDE = range(5)
 
 
 class ActiveLaws(NamedTuple):
@@ -39,14 +39,24 @@ class Rows(NamedTuple):
     best: np.ndarray
 
 
+class Proximal(NamedTuple):
+    """What the proximal Newton method keeps, one entry per row (see `laws.proximal_newton`)."""
+
+    diagonal: np.ndarray  # of G as given
+    c: np.ndarray  # as given
+    start: np.ndarray  # impulses at the begin of a Newton step
+    kept: np.ndarray  # best impulses so far
+
+
 class Problem(NamedTuple):
     """The problem, its solver's options and work space."""
 
-    at: Any  # addresses: project, by_modes, relax, solve
+    at: Any  # addresses: project, by_modes, relax, proximal, outside, solve
     laws: ActiveLaws
     rows: Rows
     G: np.ndarray
     A: np.ndarray  # matrix of Newton's method, with a spare row
+    proximal: Proximal
     xy: np.ndarray  # argument and value of a projection
     options: Any
     count: Any
@@ -77,6 +87,7 @@ def make_problem(at, n_laws, n_rows, options):
         rows=Rows(*(np.zeros(r) for _ in Rows._fields)),
         G=np.zeros((r, r)),
         A=np.zeros((r + 1, r)),
+        proximal=Proximal(*(np.zeros(r) for _ in Proximal._fields)),
         xy=np.zeros((2, 4)),
         options=options,
         count=Count(),
@@ -85,5 +96,6 @@ def make_problem(at, n_laws, n_rows, options):
     )
 
 
-EXAMPLE = make_problem(address_record(project=0, by_modes=0, relax=0, solve=0), 1, 1, SolverOptions())
+PARTS = ("project", "by_modes", "relax", "proximal", "outside", "solve")
+EXAMPLE = make_problem(address_record(**dict.fromkeys(PARTS, 0)), 1, 1, SolverOptions())
 _, problem_at = by_reference(EXAMPLE)

@@ -1,0 +1,76 @@
+"""The contact problem of a step in the form of `solve_contact`: every kind of law, against the laws themselves."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nonsmooth as ns
+from nonsmooth._core.records import laws as L
+from nonsmooth.contact.in_step import StepForm, solve_step
+from nonsmooth.contact.solve import FACETED, METHODS
+from nonsmooth.errors import InputError, ModelError
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "_core" / "laws"))
+from prox_problem import Prox, contact_matrix, coulomb, spd
+
+
+def step(G, c, laws, lower=None, upper=None):
+    """A problem as a step leaves it for its solver."""
+    prox = Prox(G, c, laws, lower, upper)
+    prox.problem.count.laws, prox.problem.count.rows = len(laws), len(c)
+    prox.problem.options.tol = 1e-10
+    return prox
+
+
+def mixed_laws(rng):
+    """A frictionless contact, one with friction in a plane, intervals with two, one and no bounds, a disk, two constraints."""
+    laws = [(L.HALF_LINE, 1, -1, 0.0), (L.HALF_LINE, 1, -1, 0.0), (L.COULOMB_1D, 1, 1, 0.4)]
+    laws += [(L.INTERVAL, 1, -1, 0.0)] * 4 + [(L.DISK, 2, -1, 0.0)] + [(L.FREE, 1, -1, 0.0)] * 2
+    n = sum(dim for _, dim, *_ in laws)
+    lower = np.array([0.0, 0, 0, -0.3, 0.1, -np.inf, -np.inf, 0, 0, 0, 0])
+    upper = np.array([0.0, 0, 0, 0.5, np.inf, 0.2, np.inf, 0.25, 0, 0, 0])
+    return step(spd(rng, n) / n, rng.normal(size=n), laws, lower, upper)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_kind_of_law_finds_its_way_there_and_back(seed):
+    prox = mixed_laws(np.random.default_rng(seed))
+    assert solve_step(prox.problem, ns.Exact())
+    assert prox.violation(prox.rows.P) < 1e-9
+
+
+@pytest.mark.parametrize("name", [m for m in METHODS if m not in FACETED])
+def test_every_method_solves_a_step(name):
+    prox = step(contact_matrix(np.random.default_rng(3), 3, 2), -np.ones(9), coulomb(3, 2, 0.4))
+    prox.problem.options.tol = 1e-7  # methods of first order take their time
+    assert solve_step(prox.problem, ns.ContactMethod(name, tol=1e-7))
+    assert prox.violation(prox.rows.P) < 1e-6
+
+
+def test_the_guess_is_the_impulse_of_the_step():
+    prox = mixed_laws(np.random.default_rng(0))
+    prox.rows.P[:] = np.random.default_rng(1).normal(size=prox.n)
+    form = StepForm(prox.problem)
+    back = form.T @ form.guess + form.p_0
+    np.testing.assert_allclose(np.delete(back, form.held), np.delete(prox.rows.P, form.held), atol=1e-15)
+
+
+def test_a_set_of_the_user_is_left_to_relaxation():
+    prox = step(np.eye(1), [-1.0], [(L.USER_SET, 1, -1, 0.0)])
+    assert not solve_step(prox.problem, ns.Exact())
+    with pytest.raises(ModelError, match=r"'nsgs'.*convex sets.*PSOR"):
+        solve_step(prox.problem, ns.ContactMethod("nsgs"))
+
+
+def test_solvers_by_name():
+    assert ns.Moreau(dt=1e-3, solver="auto").solver == ns.Exact()
+    assert ns.ExtrapolatedMoreau(solver="psor").solver == ns.PSOR()
+    assert ns.Moreau(dt=1e-3, solver="nsgs").options() == {"dt": 1e-3, "solver": "nsgs", "tol": 1e-10}
+    with pytest.raises(InputError, match=r"`solver` is 'best': one of auto, .*newton"):
+        ns.Moreau(dt=1e-3, solver="best")
+    with pytest.raises(InputError, match="`solver` is 3"):
+        ns.Moreau(dt=1e-3, solver=3)
+    with pytest.raises(InputError, match="ContactMethod is 'best'"):
+        ns.ContactMethod("best")
