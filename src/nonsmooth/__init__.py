@@ -26,6 +26,7 @@ _PUBLIC = {
     "inertia_matrix": "model.rotations",
     "Moreau": "schemes.moreau",
     "ExtrapolatedMoreau": "schemes.extrapolation",
+    "EventDriven": "schemes.event_driven",
     "Exact": "contact.solvers",
     "ContactMethod": "contact.solvers",
     "PSOR": "contact.solvers",
@@ -121,6 +122,7 @@ if TYPE_CHECKING:
     from nonsmooth.results.norms import sup_error as sup_error
     from nonsmooth.results.result import Result as Result
     from nonsmooth.results.store import open_stream as open_stream
+    from nonsmooth.schemes.event_driven import EventDriven as EventDriven
     from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau as ExtrapolatedMoreau
     from nonsmooth.schemes.moreau import Moreau as Moreau
     from nonsmooth.simulate import METHODS as METHODS

@@ -130,6 +130,10 @@ class ZenoWarning(NonsmoothWarning):
     """Events accumulate; sustained contact was assumed after the estimated instant."""
 
 
+class DiscontinuityWarning(NonsmoothWarning):
+    """A force or gap jumps at an instant that was not declared."""
+
+
 class GrazingWarning(NonsmoothWarning):
     """An event function touches zero without crossing."""
 

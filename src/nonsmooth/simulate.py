@@ -28,12 +28,13 @@ from nonsmooth.model.start import as_state, check_functions, check_mass, check_n
 from nonsmooth.results.result import Result
 from nonsmooth.schemes.base import ConstantStep, Plan
 from nonsmooth.schemes.driver import INTERRUPTED, STREAMED, Driver
+from nonsmooth.schemes.event_driven import EventDriven
 from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
 from nonsmooth.schemes.incidents import accumulation_points, event_table, merged
 from nonsmooth.schemes.moreau import Moreau
 
 #: Schemes by name. A value is a class of options; an instance of it is accepted as `method`, too.
-METHODS: dict[str, Any] = {"moreau": Moreau, "extrapolated-moreau": ExtrapolatedMoreau}
+METHODS: dict[str, Any] = {scheme.name: scheme for scheme in (Moreau, ExtrapolatedMoreau, EventDriven)}
 
 MEMORY_LIMIT = 4 * 2**30  # bytes of output kept in memory; longer runs are streamed to a file
 STREAM_ROWS = 16384
@@ -238,6 +239,8 @@ def _finish(
                 ZenoWarning,
                 stacklevel=6,
             )
+    if status == 0:
+        run.warn()
     totals = run.totals() | {"t_span": (plan.segments[0][0] if plan.segments else run.t, run.t)}
     begin = {name: columns.pop(name) for name in ("q_B", "u_B") if name in columns}
     P_J = columns.pop("P_J")

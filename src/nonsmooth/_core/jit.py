@@ -142,8 +142,10 @@ def kernel(*args, **kwargs):
         options["_nrt"] = False
     if options.pop("internal", False):
         options |= {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-    if options.pop("part", False):
-        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+    if options.pop(
+        "part", False
+    ):  # (a caller that is inlined hands that on to what it calls, unless told otherwise)
+        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False, "forceinline": False}
     if args and callable(args[0]):
         return kernel(**kwargs)(args[0])
     signatures = None if not args else args[0] if isinstance(args[0], list) else [args[0]]

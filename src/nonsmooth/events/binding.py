@@ -4,6 +4,7 @@ otherwise.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -29,10 +30,10 @@ from nonsmooth._core.jit import (
     user_kernel,
 )
 from nonsmooth.errors import InputError, ModelError, ShapeError
-from nonsmooth.model.functions import say_callback
-from nonsmooth.model.helpers import prepared
 
 from .switch import Switch, extra_arguments, positional_count
+
+logger = logging.getLogger("nonsmooth")
 
 
 def takes_mode(fun: Callable, n_args: int, has_switches: bool) -> bool:
@@ -116,12 +117,8 @@ def make_plan(fun, switches: tuple[Switch, ...], n: int, args: tuple, compiled: 
                 functions[k] = make()
                 is_compiled = is_compiled or name == "fun"
             except (numba_errors.NumbaError, TypeError, NotImplementedError) as exc:
-                said = {
-                    "fun": [fun],
-                    "g": [g for g, *_ in g_calls],
-                    "reset": [r[0] for r in reset_calls if r],
-                }
-                say_callback(f"`{name}`", said[name][0], exc)
+                reason = (str(exc).strip().splitlines() or [type(exc).__name__])[0]
+                logger.info("`%s` runs as a Python callback (slower): Numba says: %s", name, reason)
     return Plan(
         m,
         with_mode,
@@ -232,8 +229,7 @@ _scratch: list[np.ndarray] = []
 
 
 def _jitted(function):
-    """`function` and its helpers, compiled with bounds checks."""
-    return prepared(function).dispatcher
+    return function if is_dispatcher(function) else user_kernel(function)
 
 
 @lru_cache(maxsize=64)
@@ -258,11 +254,7 @@ def _compiled_f(fun, with_mode, args, m, n, scalar):
     value = user_kernel(value)
 
     def write(t, y, p, out):
-        for i in range(n):
-            out[i] = np.nan  # what a function that raises leaves behind must not look like a value
         result = value(t, y, p)
-        if len(result) != n:
-            raise ShapeError("`fun` changed the length of its value during the run.")
         for i in range(n):
             out[i] = result[i]
 

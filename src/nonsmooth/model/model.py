@@ -31,7 +31,7 @@ from nonsmooth._core.jit import (
     address_record,
 )
 from nonsmooth._core.records import laws as codes
-from nonsmooth._core.records.scene import MODEL_FUNCTIONS, ModelRecord, Size
+from nonsmooth._core.records.scene import MODEL_FUNCTIONS, ON_REQUEST, ModelRecord, Size
 from nonsmooth._core.stepping.trivial import no_matrix, no_projection, no_vector
 from nonsmooth.contact.laws import LawTable, LawTableBuilder
 from nonsmooth.errors import InputError, ModelError, ShapeError
@@ -394,21 +394,24 @@ class Model:
         core, size = self.core, Size()
         size.n_q, size.n_u, size.n_unit = self.n_q, self.n_u, len(self.quaternions)
         size.n_N, size.n_laws, size.n_rows = self.laws.n_N, self.laws.n_laws, self.laws.n_rows
+        size.n_J = self.laws.n_J
+        size.n_joints = sum(rows.stop - rows.start for rows in self.joint_rows)
         size.has_B = self.f_kinematics is not None
         size.constant_M, size.constant_W = self._compiled["constant"]
         size.has_zeta = core.zeta is not no_vector
         size.has_bounds = core.bounds is not no_vector
         return size
 
-    def record(self) -> ModelRecord:
-        """What the compiled loops see of the model (which keeps the functions alive)."""
-        functions = {
+    def record(self, more=()) -> ModelRecord:
+        """What the compiled loops see of the model (which keeps the functions alive); `more` of what is made on request."""
+        functions: dict[str, Any] = {
             name: (
                 getattr(self.core, name),
                 MATRIX if name in ("mass", "directions", "kinematics") else VECTOR,
             )
             for name in MODEL_FUNCTIONS
         }
+        functions |= {name: (getattr(self, name), VECTOR) if name in more else 0 for name in ON_REQUEST}
         unit = np.array(self.quaternions or (0,), dtype=np.int64)
         return ModelRecord(
             address_record(**functions), self.size(), self.laws.core(), self.parameters.flat, unit

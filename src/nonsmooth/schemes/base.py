@@ -64,6 +64,9 @@ class Scheme:
     step: ClassVar[Any]
     between: ClassVar[Any] = along_the_step
     loop: ClassVar[Any] = run
+    asks: ClassVar[
+        tuple[str, ...]
+    ] = ()  # what it asks of a model besides the common questions: "kappa", "joints"
     locates: ClassVar[bool] = (
         False  # whether its events are located, so that accumulation points can be told from them
     )

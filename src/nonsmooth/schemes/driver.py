@@ -18,11 +18,13 @@ from nonsmooth._core.calls import faults
 from nonsmooth._core.records import status as codes
 from nonsmooth.errors import (
     ConvergenceError,
+    EventError,
     InputError,
     IntegrationError,
     ModelError,
     NonFiniteStateError,
     NonsmoothError,
+    NoSolutionError,
     StepLimitError,
 )
 from nonsmooth.model.user_errors import user_error
@@ -181,8 +183,18 @@ class Driver:
             raise ModelError(
                 f"the direction of {name!r} vanished at t = {t + dt / 2:.9g}: its gap or tangent does not depend on q there."
             )
+        if status == codes.NO_SOLUTION:
+            raise NoSolutionError(
+                f"no impulses or accelerations that satisfy all laws were found at t = {t:.9g} (residual {run.info.residual:.3g}): "
+                "a sliding contact may jam there (Painleve's paradox), or contacts and joints contradict each other."
+            )
+        if status == codes.CHATTER:
+            raise EventError(
+                f"modes change without end at t = {t:.9g} ({self._alternating()}): the laws there have no continuation that lasts; use "
+                'method="extrapolated-moreau" or "moreau" to pass it with finite steps.'
+            )
         with np.errstate(all="ignore"):  # what is looked for is found by value
-            error = self._non_finite(t, dt)
+            error = self._non_finite(t, dt, status)
         raise error
 
     def _cures(self) -> str:
@@ -195,7 +207,13 @@ class Driver:
             "marked"
         )
 
-    def _non_finite(self, t, dt) -> NonsmoothError:
+    def _alternating(self) -> str:
+        """The laws whose modes changed last, with their modes."""
+        names, now = self.model.laws.name, self.run.state.modes
+        listed = [f"{name}: {int(mode)}" for name, mode in zip(names, now)]
+        return "modes now: " + ", ".join(listed[:6])
+
+    def _non_finite(self, t, dt, status) -> NonsmoothError:
         """Which function is to blame for a NaN or infinity in the step from t."""
         model, run = self.model, self.run
         t_M, q_M, u = t + dt / 2, run.work.q_m.copy(), run.state.u.copy()
@@ -222,6 +240,11 @@ class Driver:
                     f"the direction of {name!r} (a derivative of its gap, or its tangent) is not finite at t = {t_M:.9g}; last "
                     f"good instant t = {t:.9g}. The gap function has no derivative there: give `jacobian`, or change it."
                 )
+        if status == codes.STEP_UNDERFLOW:
+            return StepLimitError(
+                f"steps at t = {t:.9g} became shorter than the resolution of time ({dt:.3g}): a force has a pole or jumps there, or the "
+                "problem is stiff; declare discontinuities as breakpoints=[...], or check the formula."
+            )
         component = int(np.argmax(~np.isfinite(np.concatenate([run.scene.end.q, run.scene.end.u]))))
         return NonFiniteStateError(
             f"component {component} of the state (q, u) overflows in the step from t = {t:.9g}; last good instant "

@@ -45,7 +45,7 @@ class SchemeRun:
         laws = model.laws
         self.scheme, self.model, self.plan = scheme, model, plan
         self._loop = type(scheme).loop
-        record = model.record()
+        record = model.record(type(scheme).asks)
         size = record.size
         solver = getattr(scheme, "solver", None)
         self.problem = make_problem(
@@ -131,6 +131,9 @@ class SchemeRun:
     def retry_halved(self, levels: int) -> int:
         """Take the step that just failed again in smaller ones, if the scheme can."""
         return UNCONVERGED
+
+    def warn(self) -> None:
+        """Warn of what a user should know of a run that reached its end."""
 
     # -- output ---------------------------------------------------------------------------------------------------------
 

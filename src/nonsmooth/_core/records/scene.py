@@ -23,7 +23,7 @@ call_step, call_between = caller(STEP), caller(BETWEEN)
 class ModelRecord(NamedTuple):
     """The questions a model answers (see `nonsmooth.model.model`)."""
 
-    at: Any  # addresses: mass, force, gap, directions, zeta, bounds, kinematics
+    at: Any  # addresses: mass, force, gap, directions, zeta, bounds, kinematics; kappa, joints for schemes that ask for them
     size: Any
     laws: Laws
     p: np.ndarray  # flat parameters
@@ -37,6 +37,8 @@ Size = scalars(
     n_N=int,  # unilateral contacts: the first laws, one row each
     n_laws=int,
     n_rows=int,
+    n_J=int,  # rows of bilateral constraints: the last ones ...
+    n_joints=int,  # ... of which so many, the first, hold on position level
     n_unit=int,  # unit quaternions
     has_B=int,  # q' = B u, else q' = u
     constant_M=int,
@@ -76,9 +78,8 @@ class Work(NamedTuple):
     )  # gap that counts as closed: what rounding of its terms can hide (zero for the plain rule)
     zeta: np.ndarray
     bounds: np.ndarray  # lower, then upper force bounds by row
-    t_best: (
-        np.ndarray
-    )  # by law: best estimate of the instant at which it changed its mode in the step, or NaN
+    struck: np.ndarray  # by law: the contact closed and opened again in the step
+    t_best: np.ndarray  # by law: best estimate of the instant of a change of its mode in the step, or NaN
 
 
 Info = scalars(
@@ -91,6 +92,7 @@ Info = scalars(
     dt=float,  # length of the step, or of the part that failed
     order=int,
     error=float,  # estimate, relative to the tolerance
+    jump_next=int,  # the state jumps where this step ends: its end is a left limit
     base_steps=int,  # steps of the base scheme so far
     ready=int,  # whether what never changes in a run has been evaluated
 )
@@ -161,11 +163,13 @@ def make_work(size):
     return Work(
         M=np.zeros(square), L=np.zeros(square), B=np.zeros((n_q, n_u)), WT=np.zeros(by_row), Y=np.zeros(by_row),
         G_all=np.zeros((r, r)), q_m=np.zeros(n_q), u_e=np.zeros(n_u), h=np.zeros(n_u), du=np.zeros(n_u), u_free=np.zeros(n_u),
-        g=np.zeros(n_N), slack=np.zeros(n_N), zeta=np.zeros(r), bounds=np.zeros(2 * r), t_best=np.full(max(size.n_laws, 1), np.nan),
+        g=np.zeros(n_N), slack=np.zeros(n_N), zeta=np.zeros(r), bounds=np.zeros(2 * r),
+        struck=np.zeros(max(size.n_laws, 1), dtype=np.int64),        t_best=np.full(max(size.n_laws, 1), np.nan),
     )  # fmt: skip
 
 
 MODEL_FUNCTIONS = ("mass", "force", "gap", "directions", "zeta", "bounds", "kinematics")
+ON_REQUEST = ("kappa", "joints")
 PARTS = ("step", "base", "between", "problem", "own")
 
 
@@ -173,7 +177,7 @@ def _example():
     size = Size()
     size.n_q = size.n_u = 1
     model = ModelRecord(
-        address_record(**dict.fromkeys(MODEL_FUNCTIONS, 0)),
+        address_record(**dict.fromkeys(MODEL_FUNCTIONS + ON_REQUEST, 0)),
         size,
         make_laws(1),
         np.zeros(1),

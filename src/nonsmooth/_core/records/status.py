@@ -8,6 +8,9 @@ NON_FINITE = 4
 UNCONVERGED = 5
 ZERO_DIRECTION = 6
 NON_FINITE_GAP = 7
+NO_SOLUTION = 8  # no accelerations fit the laws (Painleve), or none were found
+STEP_UNDERFLOW = 9
+CHATTER = 10
 
 EXPLAINED = {
     MASS_SINGULAR: "the mass matrix is not positive definite",
@@ -15,4 +18,7 @@ EXPLAINED = {
     UNCONVERGED: "the contact problem of the step was not solved to its tolerance",
     ZERO_DIRECTION: "the direction of a law vanished",
     NON_FINITE_GAP: "a gap is not finite",
+    NO_SOLUTION: "no accelerations were found that satisfy all laws",
+    STEP_UNDERFLOW: "the step size fell below the resolution of time",
+    CHATTER: "modes change without end at one instant",
 }

@@ -12,15 +12,12 @@ Rows that depend on others are left out: they are satisfied with them.
 
 from nonsmooth._core.calls.model_functions import call_matrix, call_vector
 from nonsmooth._core.jit import caller, float64, int64, kernel, phase
-from nonsmooth._core.linalg.small import cholesky, solve_lower, solve_lower_transposed
+from nonsmooth._core.linalg.small import cholesky
 from nonsmooth._core.records.laws import CONSTRAINT, HALF_LINE, USER_SET
 from nonsmooth._core.records.scene import scene_at
 from nonsmooth._core.records.status import MASS_SINGULAR, OK
 from nonsmooth._core.stepping.extrapolation import own_at
-from nonsmooth._core.stepping.phases import normalise
-
-# a pivot lost to cancellation: the row depends on those before it
-DEPENDENT = 1e-11
+from nonsmooth._core.stepping.projection import correction, hold_row, shift
 
 # hold(scene, t, limit)
 HOLD = int64(int64, float64, float64)
@@ -44,7 +41,6 @@ def hold(at_scene, t, limit):
             return MASS_SINGULAR
         if not held_rows(scene, own, stage == 2, limit):
             return OK  # not finite: the next step finds out why
-        multipliers(scene)
         correction(scene)
         if stage == 2:
             for k in range(model.size.n_u):
@@ -90,9 +86,9 @@ def evaluate(model, work, own, t):
 
 @phase
 def held_rows(scene, own, velocity, limit):
-    """Matrix and residual of the held laws; rows that are not held get zeros. Returns whether the residual is finite."""
+    """Matrix and residual of the held laws. Returns whether the residual is finite."""
     model, work, residual = scene.model, scene.work, scene.problem.rows.b
-    laws, n_u, Y = model.laws, model.size.n_u, work.Y
+    laws, n_u = model.laws, model.size.n_u
     for l in range(model.size.n_laws):
         keep = is_held(model, own, l)
         change = 0.0
@@ -101,66 +97,13 @@ def held_rows(scene, own, velocity, limit):
             keep = abs(change) <= limit
         for i in range(laws.row[l], laws.row[l] + laws.dim[l]):
             residual[i] = 0.0
-            if not keep:
-                for k in range(n_u):
-                    Y[i, k] = 0.0
-            else:
-                solve_lower(work.L, work.WT[i], Y[i], n_u)
+            if keep:
                 residual[i] = change
                 if velocity:
                     residual[i] = work.zeta[i]
                     for k in range(n_u):
                         residual[i] += work.WT[i, k] * own.actual.state.u[k]
-            for j in range(i + 1):
-                r = 0.0
-                for k in range(n_u):
-                    r += Y[i, k] * Y[j, k]
-                work.G_all[i, j] = r
+            hold_row(scene, i, keep)
             if not residual[i] - residual[i] == 0.0:
                 return False
     return True
-
-
-@phase
-def multipliers(scene):
-    """Factor and solve, leaving out rows that depend on those before; the residual becomes the multipliers."""
-    n, G, A, residual = scene.model.size.n_rows, scene.work.G_all, scene.problem.A, scene.problem.rows.b
-    for j in range(n):
-        r = G[j, j]
-        for k in range(j):
-            r -= A[j, k] * A[j, k]
-        A[j, j] = 0.0
-        if r > DEPENDENT * G[j, j]:
-            A[j, j] = 1.0 / r**0.5
-        for i in range(j + 1, n):
-            r = G[i, j]
-            for k in range(j):
-                r -= A[i, k] * A[j, k]
-            A[i, j] = r * A[j, j]
-    solve_lower(A, residual, residual, n)
-    solve_lower_transposed(A, residual, residual, n)
-
-
-@phase
-def correction(scene):
-    """M^-1 W times the multipliers."""
-    work, size, residual = scene.work, scene.model.size, scene.problem.rows.b
-    for k in range(size.n_u):
-        r = 0.0
-        for i in range(size.n_rows):
-            r += work.Y[i, k] * residual[i]
-        work.du[k] = r
-    solve_lower_transposed(work.L, work.du, work.du, size.n_u)
-
-
-@phase
-def shift(model, work, q):
-    """q <- q - B du."""
-    if model.size.has_B:
-        for i in range(model.size.n_q):
-            for k in range(model.size.n_u):
-                q[i] -= work.B[i, k] * work.du[k]
-    else:
-        for k in range(model.size.n_u):
-            q[k] -= work.du[k]
-    normalise(model, q)

@@ -6,6 +6,7 @@ came. All progress is in the records, so that an exception raised in a user func
 """
 
 from nonsmooth._core.jit import kernel, phase
+from nonsmooth._core.records.laws import CONSTRAINT, LOWER
 from nonsmooth._core.records.run import run_at
 from nonsmooth._core.records.scene import call_between, call_step, scene_at, state_at
 from nonsmooth._core.records.status import OK, REJECTED, WAITING
@@ -100,22 +101,31 @@ def show_first_modes(record, scene):
 
 @phase
 def log_changes(record, scene, state, t, t_new):
-    """Switching incidents: laws that change their structure in the step."""
-    clock, log, end = record.clock, record.log, scene.end
+    """Switching incidents: laws that change their structure in the step, or do so twice (an impact)."""
+    end, work, clock = scene.end, scene.work, record.clock
     if scene.info.changed < 0:
         return
     for l in range(scene.model.size.n_laws):
         kind = scene.model.laws.kind[l]
-        if structure(kind, end.modes[l]) != structure(kind, state.modes[l]):
-            k = clock.logged
-            log.step[k] = clock.total
-            log.law[k] = l
-            log.before[k] = state.modes[l]
-            log.after[k] = end.modes[l]
-            log.t_begin[k] = t
-            log.t_end[k] = t_new
-            log.t_best[k] = scene.work.t_best[l]
-            clock.logged = k + 1
+        if work.struck[l]:
+            log(record, work, clock.total, l, state.modes[l], CONSTRAINT, t, t_new)
+            log(record, work, clock.total + 1, l, CONSTRAINT, LOWER, t, t_new)
+        elif structure(kind, end.modes[l]) != structure(kind, state.modes[l]):
+            log(record, work, clock.total, l, state.modes[l], end.modes[l], t, t_new)
+
+
+@phase
+def log(record, work, step, l, before, after, t, t_new):
+    """One entry of the log."""
+    log, k = record.log, record.clock.logged
+    log.step[k] = step
+    log.law[k] = l
+    log.before[k] = before
+    log.after[k] = after
+    log.t_begin[k] = t
+    log.t_end[k] = t_new
+    log.t_best[k] = work.t_best[l]
+    record.clock.logged = k + 1
 
 
 @phase
@@ -131,7 +141,7 @@ def write_columns(record, scene, state, at_scene, at_state, t, dt, t_new):
         return OK
     while clock.stored < record.out.t.size and clock.evaluated < t_eval.size:
         t_out = t_eval[clock.evaluated]
-        if t_out > t_new + ROUNDING * dt:
+        if t_out > t_new + ROUNDING * dt or (scene.info.jump_next and t_out >= t_new):
             break
         status = call_between(scene.at.between, at_scene, at_state, t, dt, t_out)
         if status != OK:

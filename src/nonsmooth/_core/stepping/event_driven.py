@@ -1,0 +1,449 @@
+"""The step of `event-driven`: smooth motion in fixed modes by a Runge-Kutta method, every end of a mode located, transitions between.
+
+A step is one of two kinds. A *smooth step* integrates the equations of `smooth_motion`; its error is controlled, the functions of all
+laws are watched at its stages and its end, and where one of them vanishes the step is taken again with the length at which it
+does (on the integration itself, so that the instant is as accurate as the motion; Illinois' method on the least of the laws'
+functions). A *transition* has no length (`transitions`). At the end of a smooth step positions and velocities are put back onto the
+constraints they obey (`projection`), by no more than the error of the step.
+"""
+
+from nonsmooth._core.calls.model_functions import call_matrix, call_vector
+from nonsmooth._core.jit import float64, int64, kernel, noinline, phase
+from nonsmooth._core.linalg.small import cholesky
+from nonsmooth._core.records.laws import CONSTRAINT, FREE, HALF_LINE
+from nonsmooth._core.records.scene import (
+    BETWEEN,
+    STEP,
+    scene_at,
+    state_at,
+    state_reference,
+)
+from nonsmooth._core.records.status import (
+    CHATTER,
+    MASS_SINGULAR,
+    OK,
+    REJECTED,
+    STEP_UNDERFLOW,
+    WAITING,
+)
+from nonsmooth._core.stepping.phases import copy_state, first_change, normalise
+from nonsmooth._core.stepping.projection import correction, hold_row, shift
+from nonsmooth._core.stepping.smooth_motion import (
+    INFINITY,
+    accelerate,
+    acts,
+    error_of_step,
+    own_at,
+    runge_kutta,
+)
+from nonsmooth._core.stepping.switching_points import dips_below
+from nonsmooth._core.stepping.transitions import GRAZING, rounding_of_gap, small, transition
+
+EPS = 2.220446049250313e-16
+MOST_REPEATED = 40
+MOST_SEARCHED = 120
+SUSPICIOUS = 4  # rejections in a row, to a thousandth of the step, that an undeclared discontinuity makes
+LEAST = 1e-10  # part of the longest step after which a mode that does not hold is looked at again
+
+
+@kernel(STEP, part=True)
+def event_driven_step(at_scene, at_state, t, left):
+    """One transition, or one trial of a smooth step."""
+    scene, begin = scene_at(at_scene), state_at(at_state)
+    own = own_at(scene.at.own)
+    control, info = own.control, scene.info
+    info.jump_next = 0
+    if control.jump:
+        control.repeated += 1
+        if control.repeated > MOST_REPEATED:
+            return CHATTER
+        status = transition(at_scene, at_state, t)
+        info.changed = changes(scene, begin)
+        return status
+    t_stop = scene.ask.t_stop
+    dt = length_of_trial(own, t, t_stop)
+    if not dt > 4.0 * EPS * abs(t):
+        info.dt = dt
+        return STEP_UNDERFLOW
+    status = begin_trial(scene, own, begin, at_scene, at_state, t)
+    if status == OK and due(scene, own, begin):
+        return WAITING
+    if status == OK:
+        info.base_steps += 1
+        status = runge_kutta(scene, own, begin, at_scene, at_state, t, dt)
+    if status != OK:
+        return shorter(own, info, status, 0.25 * dt, t)
+    if control.searching:
+        return search(scene, own, begin, at_scene, t, dt)
+    error = error_of_step(scene, own, begin, dt)
+    factor = 0.9 * max(error, 1e-12) ** (-1.0 / (control.error_order + 1))
+    if error > 1.0:
+        info.error = error
+        return shorter(own, info, REJECTED, dt * min(max(factor, 0.1), 0.9), t)
+    early = alarm(scene, own, begin, dt)
+    if early < 1.0:
+        if early * dt < LEAST * control.dt_max and unexpected(scene, own):
+            control.jump = 1
+            return WAITING
+        return shorter(own, info, WAITING, early * dt, t)
+    f_end = least_function(scene, own, begin)
+    if f_end > 0.0 and passes_by(scene, own, begin, dt):
+        control.grazings += 1
+        control.t_grazing = t
+    if f_end <= 0.0:
+        control.searching, control.side = 1, 0
+        control.lo, control.hi, control.f_lo, control.f_hi = 0.0, dt, 1.0, f_end
+        return WAITING
+    whole = t + dt >= t_stop
+    if control.rejected >= SUSPICIOUS and dt < 1e-3 * control.dt_smooth:
+        control.discontinuities += 1
+        control.t_discontinuity = t + dt
+    control.rejected = 0
+    # a step cut short by the end of the segment tells nothing about the next one
+    control.dt_next = min(
+        max(dt, control.dt_next if whole else 0.0) * min(max(factor, 0.3), 4.0), control.dt_max
+    )
+    control.dt_smooth = dt
+    info.error = error
+    return finish(scene, own, begin, at_scene, dt, t_stop if whole else t + dt)
+
+
+@phase
+def length_of_trial(own, t, t_stop):
+    """Length of the step to try: what is planned, up to the end of the segment; or the next trial of the search."""
+    control = own.control
+    if control.searching:
+        width = control.hi - control.lo
+        x = control.lo + width * control.f_lo / (control.f_lo - control.f_hi)
+        if control.searching % 8 == 0:
+            x = 0.5 * (control.lo + control.hi)  # a safeguard for functions that are far from straight
+        edge = max(2.0 * EPS * max(abs(t), control.hi), 1e-3 * width)
+        return min(max(x, control.lo + edge), control.hi - edge)
+    left = t_stop - t
+    if control.dt_next >= left * (1.0 - 1e-10):
+        return left
+    return min(control.dt_next, 0.5 * left) if control.dt_next > 0.5 * left else control.dt_next
+
+
+@phase
+def begin_trial(scene, own, begin, at_scene, at_begin, t):
+    """Slopes and laws' functions at the begin of the step."""
+    model, work = scene.model, scene.work
+    status = accelerate(at_scene, at_begin, at_begin, t, 0)
+    if status != OK:
+        return status
+    for l in range(model.size.n_laws):
+        own.phi_0[l] = own.phi[0, l]
+        own.rate_0[l] = own.rate[l]
+        own.gap_0[l] = 0.0
+        if l < model.size.n_N:
+            work.slack[l] = rounding_of_gap(scene, own, begin, l, t)
+            own.gap_0[l] = work.g[l]
+            own.gap_max[l] = max(own.gap_max[l], work.g[l])
+        own.size[l] = zero_of(scene, own, begin, l)
+    return OK
+
+
+@phase
+def due(scene, own, begin):
+    """Whether a contact closes where the run stands (within what rounding hides of its gap): a transition comes first."""
+    for l in range(scene.model.size.n_N):
+        if begin.modes[l] != CONSTRAINT and not armed(own, l) and own.rate_0[l] < -small(scene, own, l):
+            own.fired[l] = 1
+            own.control.jump = 1
+    return own.control.jump == 1
+
+
+@phase
+def zero_of(scene, own, begin, l):
+    """What counts as zero in the function of law `l`: rounding of gaps, of forces, of relative velocities."""
+    laws, i = scene.model.laws, scene.model.laws.row[l]
+    if laws.kind[l] == HALF_LINE and begin.modes[l] != CONSTRAINT:
+        return scene.work.slack[l]
+    if begin.modes[l] == CONSTRAINT:
+        largest = 0.0
+        for j in range(scene.model.size.n_rows):
+            largest = max(largest, abs(own.La[0, j]))
+        G = scene.work.G_all[i, i]
+        return 1e-12 * (largest + (abs(scene.problem.rows.c[i]) / G if G > 0.0 else 0.0))
+    return 1e-3 * small(scene, own, l)
+
+
+@phase
+def shorter(own, info, status, dt, t):
+    """A trial failed: the next one is shorter, unless there is no time left between two numbers."""
+    own.control.searching = 0
+    own.control.dt_next = dt
+    info.dt = dt
+    if status != WAITING:
+        own.control.rejected += 1
+    if dt > 16.0 * EPS * abs(t) and (
+        status == WAITING or status == REJECTED or dt > 1e-14 * own.control.dt_max
+    ):
+        return REJECTED if status != WAITING else WAITING
+    return STEP_UNDERFLOW if status == REJECTED or status == WAITING else status
+
+
+@phase
+def armed(own, l):
+    """Whether the function of law `l` was clearly positive at the begin of the step."""
+    return own.phi_0[l] > own.size[l]
+
+
+@phase
+def least_function(scene, own, begin):
+    """The least of the laws' functions at the end of the trial, relative to the begin of the step."""
+    least, s = INFINITY, own.control.stages
+    for l in range(scene.model.size.n_laws):
+        if armed(own, l) and own.phi_0[l] < INFINITY:
+            least = min(least, own.phi[s, l] / own.phi_0[l])
+    return least
+
+
+@phase
+def alarm(scene, own, begin, dt):
+    """The part of the step to take instead, where a law's function may have vanished and come back inside; 1 if none has."""
+    model, s = scene.model, own.control.stages
+    part = 1.0
+    for l in range(model.size.n_laws):
+        if own.phi_0[l] >= INFINITY:
+            continue
+        end = own.phi[s, l]
+        if not armed(own, l):
+            if end < -own.size[l]:  # its mode is not what was expected, or ends in this step
+                part = min(part, 0.2)
+            continue
+        if end <= 0.0:
+            continue
+        for k in range(1, s):
+            if own.phi[k, l] < -own.size[l] and own.c[k] < part and own.c[k] > 0.0:
+                part = own.c[k]
+        if model.laws.kind[l] == HALF_LINE and begin.modes[l] != CONSTRAINT:
+            # what comes near is looked at where it is nearest: the cubic is less accurate than the motion
+            near = GRAZING * own.control.rtol * own.gap_max[l]
+            limit = -near if own.gap_0[l] > near else own.size[l]
+            z = dips_below(own.gap_0[l], own.rate_0[l] * dt, end, own.rate[l] * dt, limit)
+            if 0.0 < z < min(part, 0.999):
+                part = z
+    return part
+
+
+@phase
+def passes_by(scene, own, begin, dt):
+    """Whether a contact came within the accuracy of closing, and parts again."""
+    for l in range(scene.model.size.n_N):
+        near = GRAZING * own.control.rtol * own.gap_max[l]
+        if begin.modes[l] != CONSTRAINT and armed(own, l) and own.gap_0[l] > near:
+            gap, rate = own.phi[own.control.stages, l], own.rate[l]
+            if gap <= near and abs(rate) * dt <= 1e-2 * own.gap_0[l]:
+                return True
+    return False
+
+
+@phase
+def unexpected(scene, own):
+    """Laws whose modes do not hold even for the shortest time: they are settled anew."""
+    some = False
+    for l in range(scene.model.size.n_laws):
+        if own.phi_0[l] < INFINITY and not armed(own, l) and own.phi[own.control.stages, l] < -own.size[l]:
+            own.fired[l] = 1
+            some = True
+    return some
+
+
+@phase
+def search(scene, own, begin, at_scene, t, dt):
+    """One iteration of Illinois' method for the first end of a mode; the step that ends behind it is the one."""
+    control = own.control
+    f = least_function(scene, own, begin)
+    control.searching += 1
+    if f <= 0.0:
+        control.hi, control.f_hi = dt, f
+        if control.side == 1:
+            control.f_lo *= 0.5
+        control.side = 1
+    else:
+        control.lo, control.f_lo = dt, f
+        if control.side == -1:
+            control.f_hi *= 0.5
+        control.side = -1
+    narrow = control.hi - control.lo <= 8.0 * EPS * max(abs(t), control.hi)
+    there = is_zero(scene, own) if f <= 0.0 else is_nearly(scene, own)
+    # (where the bracket is narrow and the last trial was before the event, the one behind it is two numbers away)
+    if not there and not narrow and control.searching <= MOST_SEARCHED:
+        return WAITING
+    return found(scene, own, begin, at_scene, t, dt)
+
+
+@phase
+def is_zero(scene, own):
+    """Whether every function that is negative is so by no more than rounding."""
+    s = own.control.stages
+    for l in range(scene.model.size.n_laws):
+        if armed(own, l) and own.phi[s, l] < -own.size[l]:
+            return False
+    return True
+
+
+@phase
+def is_nearly(scene, own):
+    """Whether a gap is closed within rounding, before it is seen to be negative."""
+    s = own.control.stages
+    for l in range(scene.model.size.n_N):
+        if armed(own, l) and own.phi[s, l] <= 0.25 * own.size[l]:
+            return True
+    return False
+
+
+@phase
+def found(scene, own, begin, at_scene, t, dt):
+    """The step ends where modes end."""
+    control, s = own.control, own.control.stages
+    # a trial that ends two numbers before the event counts as the event: what comes first then is the least function
+    first = max(least_function(scene, own, begin), 0.0) * (1.0 + 1e-12)
+    for l in range(scene.model.size.n_laws):
+        ends = own.phi[s, l] <= max(own.size[l], first * own.phi_0[l])
+        own.fired[l] = 1 if armed(own, l) and own.phi_0[l] < INFINITY and ends else 0
+    control.searching = 0
+    control.jump = 1
+    control.rejected = 0
+    control.dt_next = max(control.dt_smooth, dt)
+    scene.info.jump_next = 1
+    return finish(scene, own, begin, at_scene, dt, t + dt)
+
+
+@phase
+def finish(scene, own, begin, at_scene, dt, t_new):
+    """The trial becomes the end of the step: impulses, books, constraints held."""
+    model, info, end, books = scene.model, scene.info, scene.end, scene.books
+    s, size = own.control.stages, model.size
+    copy_state(own.trial, end)
+    for l in range(size.n_laws):
+        end.modes[l] = begin.modes[l]
+        scene.work.struck[l] = 0
+    for i in range(size.n_rows):
+        end.P[i] = 0.0
+        for k in range(s):
+            end.P[i] += dt * own.A[s, k] * own.La[k, i]
+    for k in range(s):
+        books.work_forces += dt * own.A[s, k] * own.power[k, 0]
+        books.work_contacts += dt * own.A[s, k] * own.power[k, 1]
+    normalise(model, end.q)
+    status = hold(at_scene, state_reference(end), t_new)
+    if status != OK:
+        return status
+    for l in range(size.n_N):
+        gap = scene.work.g[l] if begin.modes[l] != CONSTRAINT else own.rest_gap[l]
+        if gap < books.gap:
+            books.gap, books.gap_t = gap, t_new
+    for k in range(size.n_q):
+        own.scale[k] = max(own.scale[k], abs(end.q[k]))
+    for k in range(size.n_u):
+        own.scale[size.n_q + k] = max(own.scale[size.n_q + k], abs(end.u[k]))
+    own.control.repeated = 0
+    info.t_new, info.dt, info.changed, info.residual, info.iterations = t_new, dt, -1, 0.0, 0
+    return OK
+
+
+@phase
+def is_held(model, state, l):
+    """Whether the rows of law `l` are constraints."""
+    return state.modes[l] == CONSTRAINT and acts(model, state.modes, l)
+
+
+@kernel(int64(int64, int64, float64), part=True)
+def hold(at_scene, at_state, t):
+    """Positions (twice: what is left after the first is its square) and velocities on the constraints."""
+    noinline()
+    scene, state = scene_at(at_scene), state_at(at_state)
+    own, model, work = own_at(scene.at.own), scene.model, scene.work
+    held = False
+    for l in range(model.size.n_laws):
+        held = held or is_held(model, state, l)
+    if not held:
+        return OK
+    for stage in range(3):
+        if stage < 2:
+            status = at_constraints(scene, own, state, t)
+            if status != OK:
+                return status
+        residuals(scene, own, state, stage == 2)
+        correction(scene)
+        if stage < 2:
+            shift(model, work, state.q)
+        else:
+            for k in range(model.size.n_u):
+                state.u[k] -= work.du[k]
+    return OK
+
+
+@phase
+def at_constraints(scene, own, state, t):
+    """Gaps, joints, mass and directions at a state."""
+    model, work, p = scene.model, scene.work, scene.model.p
+    size, at = model.size, model.at
+    if not size.constant_M:
+        call_matrix(at.mass, t, state.q, state.u, p, work.M)
+        if cholesky(work.M, work.L, size.n_u) != 0:
+            return MASS_SINGULAR
+    if size.n_N > 0:
+        call_vector(at.gap, t, state.q, state.u, p, work.g)
+    if size.n_joints > 0:
+        call_vector(at.joints, t, state.q, state.u, p, own.joints)
+    if size.has_B:
+        call_matrix(at.kinematics, t, state.q, state.u, p, work.B)
+    if not size.constant_W:
+        call_matrix(at.directions, t, state.q, state.u, p, work.WT)
+    if size.has_zeta:
+        call_vector(at.zeta, t, state.q, state.u, p, work.zeta)
+    return OK
+
+
+@phase
+def residuals(scene, own, state, velocity):
+    """What the rows of constraints miss, in `rows.b`; and their matrix."""
+    model, work, b = scene.model, scene.work, scene.problem.rows.b
+    laws, size = model.laws, model.size
+    first_joint = size.n_rows - size.n_J
+    for l in range(size.n_laws):
+        keep = is_held(model, state, l)
+        for i in range(laws.row[l], laws.row[l] + laws.dim[l]):
+            b[i] = 0.0
+            if keep and velocity:
+                b[i] = work.zeta[i]
+                for k in range(size.n_u):
+                    b[i] += work.WT[i, k] * state.u[k]
+            elif keep and laws.kind[l] == HALF_LINE:
+                b[i] = work.g[l] - own.rest_gap[l]
+            elif keep and laws.kind[l] == FREE and i - first_joint < size.n_joints:
+                b[i] = own.joints[i - first_joint]
+            hold_row(scene, i, keep)
+
+
+@phase
+def changes(scene, begin):
+    """The first law that changed its structure or was struck, or -1."""
+    for l in range(scene.model.size.n_laws):
+        if scene.work.struck[l]:
+            return l
+    return first_change(scene.model, begin, scene.end)
+
+
+@kernel(BETWEEN, part=True)
+def event_driven_between(at_scene, at_state, t, dt, t_out):
+    """The same integration again, up to the instant asked for."""
+    scene, begin = scene_at(at_scene), state_at(at_state)
+    own = own_at(scene.at.own)
+    if dt == 0.0 or t_out >= scene.info.t_new:
+        copy_state(scene.end, scene.between)
+        return OK
+    status = begin_trial(scene, own, begin, at_scene, at_state, t)
+    if status == OK:
+        status = runge_kutta(scene, own, begin, at_scene, at_state, t, t_out - t)
+    if status != OK:
+        return status
+    copy_state(own.trial, scene.between)
+    for l in range(scene.model.size.n_laws):
+        scene.between.modes[l] = begin.modes[l]
+    normalise(scene.model, scene.between.q)
+    return hold(at_scene, state_reference(scene.between), t_out)

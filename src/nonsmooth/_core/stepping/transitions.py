@@ -1,0 +1,580 @@
+"""What happens at an instant at which a mode ends: impacts, and the modes that follow.
+
+*Impact.* All contacts that touch take part (also those that would touch within the region of concurrency, the time by which
+an instant is uncertain); Newton's law as in Moreau's rule with dt -> 0, with the library's contact problem (Studer et al. 2008, (17)-(19)):
+
+    -(gamma^+ + e gamma^-) in N(P),   gamma^+ - gamma^- = G P
+
+*Modes.* Contacts that stay closed, elements that do not slip and joints are subject to the same laws one level higher, on forces and
+accelerations: -(G la + c) in N(la), c = W^T M^-1 h + kappa. What slips has a force that follows from the others and is eliminated,
+la_T = s mu la_N, which adds its columns to those of the normal forces.
+
+*Accumulation.* A contact that would rebound to less than what is asked for, and whose acceleration brings it back, has come to rest; its
+impacts accumulate at t* = t + 2 gamma^+ / (|a| (1 - e)), the sum of a geometric series. Contacts that are that close come to rest together.
+"""
+
+from nonsmooth._core.jit import float64, int64, kernel, noinline, phase
+from nonsmooth._core.laws.solve_laws import call_solver
+from nonsmooth._core.linalg.small import solve_lower_transposed
+from nonsmooth._core.records.laws import (
+    CONSTRAINT,
+    DISK,
+    FREE,
+    HALF_LINE,
+    INACTIVE,
+    INTERVAL,
+    LOWER,
+    UPPER,
+)
+from nonsmooth._core.records.scene import scene_at, state_at
+from nonsmooth._core.records.status import NO_SOLUTION, OK
+from nonsmooth._core.stepping.books import ENERGY_GAIN, book_gain, kinetic_energy
+from nonsmooth._core.stepping.phases import copy_state
+from nonsmooth._core.stepping.projection import correction, hold_row
+from nonsmooth._core.stepping.smooth_motion import KIND, delassus, evaluate, own_at, relative_accelerations
+
+# part of the tolerance that a rebound may have to count as rest
+REST = 0.1
+GRAZING = 100.0
+NEARLY_ELASTIC = 0.9999
+GAP_ULPS = 8 * 2.220446049250313e-16
+
+
+@phase
+def touching(scene, own, begin, modes):
+    """Which laws take part: contacts that are closed or about to close, what rests on them, elements, joints."""
+    model, work, control = scene.model, scene.work, own.control
+    laws = model.laws
+    window = control.rtol * control.dt_smooth
+    for l in range(model.size.n_laws):
+        touches = 1
+        if laws.kind[l] == HALF_LINE:
+            rate = own.gamma[laws.row[l]]
+            near = max(work.slack[l], -rate * window)
+            closed = modes[l] == CONSTRAINT or own.fired[l] or work.g[l] <= near
+            touches = 1 if closed else 0
+        elif laws.link[l] >= 0:
+            touches = own.touches[laws.link[l]]
+        own.touches[l] = touches
+
+
+@phase
+def small(scene, own, l):
+    """Relative velocity of law `l` that is none beside the velocities of the system."""
+    model, i = scene.model, scene.model.laws.row[l]
+    fastest, largest = 0.0, 0.0
+    for j in range(model.size.n_u):
+        fastest = max(fastest, own.scale[model.size.n_q + j])
+    for j in range(model.size.n_u):
+        largest = max(largest, abs(scene.work.WT[i, j]) * max(own.scale[model.size.n_q + j], KIND * fastest))
+    return 1e-10 * largest
+
+
+@phase
+def approaching(scene, own):
+    """Whether a contact that touches closes with some speed."""
+    laws = scene.model.laws
+    for l in range(scene.model.size.n_N):
+        if own.touches[l] and own.gamma[laws.row[l]] < -small(scene, own, l):
+            return True
+    return False
+
+
+@phase
+def list_law(model, problem, l, a, n):
+    """Law `l` of the model as number `a` of the problem, from row n on."""
+    laws, active = model.laws, problem.laws
+    problem.place[l] = a
+    active.law[a], active.kind[a], active.row[a], active.dim[a] = l, laws.kind[l], n, laws.dim[l]
+    active.link[a] = problem.place[laws.link[l]] if laws.link[l] >= 0 else -1
+    active.mu[a] = laws.mu[l]
+    problem.count.laws, problem.count.rows = a + 1, n + laws.dim[l]
+
+
+@phase
+def fill_matrix(scene, own):
+    """G of the rows listed, with what slips eliminated: columns of normal forces carry their friction along."""
+    model, problem, G_all = scene.model, scene.problem, scene.work.G_all
+    laws, active = model.laws, problem.laws
+    for a in range(problem.count.laws):
+        for d in range(active.dim[a]):
+            i, k = laws.row[active.law[a]] + d, active.row[a] + d
+            for b in range(problem.count.laws):
+                for c in range(active.dim[b]):
+                    problem.G[k, active.row[b] + c] = G_all[i, laws.row[active.law[b]] + c]
+    for l in range(model.size.n_laws):
+        if problem.place[l] >= 0 or laws.link[l] < 0 or own.mode[l] == INACTIVE:
+            continue
+        b = problem.place[laws.link[l]]
+        if b < 0:
+            continue
+        for a in range(problem.count.laws):
+            for d in range(active.dim[a]):
+                i, k = laws.row[active.law[a]] + d, active.row[a] + d
+                for c in range(laws.dim[l]):
+                    problem.G[k, active.row[b]] += G_all[i, laws.row[l] + c] * friction_share(own, laws, l, c)
+
+
+@phase
+def friction_share(own, laws, l, d):
+    """la_T / la_N of a law that slips."""
+    if laws.dim[l] == 1:
+        return laws.mu[l] if own.mode[l] == UPPER else -laws.mu[l]
+    return -laws.mu[l] * own.slip[laws.row[l] + d]
+
+
+@phase
+def impact(scene, own, end, at_problem):
+    """Impulses and velocities after them. Returns a status."""
+    model, work, problem = scene.model, scene.work, scene.problem
+    laws, active, rows, n_u = model.laws, problem.laws, problem.rows, model.size.n_u
+    a, n = 0, 0
+    problem.count.laws, problem.count.rows = 0, 0
+    for l in range(model.size.n_laws):
+        kind = laws.kind[l]
+        problem.place[l] = -1
+        if kind == INTERVAL or kind == DISK or not own.touches[l]:
+            continue  # forces that are bounded make no impulse
+        list_law(model, problem, l, a, n)
+        for d in range(laws.dim[l]):
+            i = laws.row[l] + d
+            rows.gamma_B[n + d] = own.gamma[i]
+            rows.gamma_F[n + d] = own.gamma[i]
+            rows.P[n + d] = 0.0
+            active.e[a] = laws.e[l]
+            active.mode[a] = CONSTRAINT
+        n += laws.dim[l]
+        a += 1
+    fill_impulse_matrix(scene)
+    for b in range(a):
+        for d in range(active.dim[b]):
+            k = active.row[b] + d
+            rows.c[k] = (1.0 + active.e[b]) * rows.gamma_B[k]
+            rows.lo[k], rows.hi[k] = 0.0, 0.0
+    residual = call_solver(problem.at.solve, at_problem, 1.0, a, n)
+    scene.info.residual = max(scene.info.residual, residual)
+    scene.info.iterations += problem.count.iterations
+    if not residual <= problem.options.tol:
+        return NO_SOLUTION
+    for k in range(n_u):
+        work.du[k] = 0.0
+    for b in range(a):
+        for d in range(active.dim[b]):
+            i = laws.row[active.law[b]] + d
+            end.P[i] += rows.P[active.row[b] + d]
+            for k in range(n_u):
+                work.du[k] += work.Y[i, k] * rows.P[active.row[b] + d]
+    solve_lower_transposed(work.L, work.du, work.du, n_u)
+    for k in range(n_u):
+        end.u[k] += work.du[k]
+    return OK
+
+
+@phase
+def fill_impulse_matrix(scene):
+    """G of the rows listed."""
+    model, problem, G_all = scene.model, scene.problem, scene.work.G_all
+    laws, active = model.laws, problem.laws
+    for a in range(problem.count.laws):
+        for d in range(active.dim[a]):
+            for b in range(problem.count.laws):
+                for c in range(active.dim[b]):
+                    problem.G[active.row[a] + d, active.row[b] + c] = G_all[
+                        laws.row[active.law[a]] + d, laws.row[active.law[b]] + c
+                    ]
+
+
+@phase
+def book_impact(scene, begin, end):
+    """Work of the impulses, and energy made by the impact law."""
+    model, work, problem, books = scene.model, scene.work, scene.problem, scene.books
+    active, rows = problem.laws, problem.rows
+    made, worst, worst_law = 0.0, 0.0, -1
+    for a in range(problem.count.laws):
+        here = 0.0
+        for d in range(active.dim[a]):
+            k = active.row[a] + d
+            gamma_E = rows.xi[k] - active.e[a] * rows.gamma_B[k]
+            here += 0.5 * (gamma_E + rows.gamma_B[k]) * rows.P[k]
+            books.work_contacts -= rows.P[k] * work.zeta[model.laws.row[active.law[a]] + d]
+        made += here
+        books.work_contacts += here
+        if here > worst:
+            worst, worst_law = here, active.law[a]
+    if made > 0.0:
+        T_B = kinetic_energy(work.M, begin.u, model.size.n_u)
+        T_E = kinetic_energy(work.M, end.u, model.size.n_u)
+        if made > ENERGY_GAIN * (T_B + T_E):
+            book_gain(books, made, T_B, T_E, worst_law, scene.info.t_new)
+
+
+@phase
+def classify(scene, own, begin, after_impact):
+    """Modes to start from: what moves is open or slips; what does not is left to the acceleration problem (CONSTRAINT)."""
+    model = scene.model
+    laws, size = model.laws, model.size
+    for l in range(size.n_laws):
+        kind, i = laws.kind[l], laws.row[l]
+        own.mode[l] = INACTIVE
+        if not own.touches[l]:
+            continue
+        limit = small(scene, own, l)
+        if kind == HALF_LINE:
+            stays = begin.modes[l] == CONSTRAINT and not after_impact
+            own.mode[l] = CONSTRAINT if stays or own.gamma[i] <= limit else INACTIVE
+        elif laws.link[l] >= 0 and own.mode[laws.link[l]] != CONSTRAINT:
+            continue
+        elif kind == FREE:
+            own.mode[l] = CONSTRAINT
+        else:
+            own.mode[l] = slip_or_stick(
+                own, laws, l, limit, begin.modes[l], after_impact, own.control.at_start
+            )
+            own.size[l] = limit
+
+
+@phase
+def slip_or_stick(own, laws, l, limit, mode, after_impact, at_start):
+    """Mode of friction: the sign of its slip, or CONSTRAINT where there is none."""
+    i, s = laws.row[l], 0.0
+    for d in range(laws.dim[l]):
+        s += own.gamma[i + d] ** 2
+    stuck = mode == CONSTRAINT or own.fired[l]
+    still = s**0.5 <= limit or (stuck and not after_impact and not at_start)
+    if still:
+        return CONSTRAINT
+    if laws.dim[l] == 2:
+        for d in range(2):
+            own.slip[i + d] = own.gamma[i + d] / s**0.5
+        return UPPER
+    return LOWER if own.gamma[i] > 0.0 else UPPER
+
+
+@phase
+def fixed_force(own, work, laws, l, d, n):
+    """Force of an element that slips under a given bound."""
+    i = laws.row[l]
+    if laws.kind[l] == INTERVAL:
+        return work.bounds[n + i] if own.mode[l] == UPPER else work.bounds[i]
+    return -work.bounds[n + i] * own.slip[i + d]
+
+
+@phase
+def new_modes(scene, own, at_problem):
+    """Accelerations decide what opens, sticks and begins to slip. `rows.c` holds c of all rows of the model.
+
+    Leaves the modes in ``own.mode``; returns a status.
+    """
+    model, work, problem = scene.model, scene.work, scene.problem
+    laws, active, rows, n_all = model.laws, problem.laws, problem.rows, model.size.n_rows
+    c_all = rows.best  # free until the solver is called
+    for i in range(n_all):
+        c_all[i] = rows.c[i]
+    a, n = 0, 0
+    problem.count.laws, problem.count.rows = 0, 0
+    for l in range(model.size.n_laws):
+        problem.place[l] = -1
+        if own.mode[l] == CONSTRAINT:
+            list_law(model, problem, l, a, n)
+            active.mode[a], active.e[a] = CONSTRAINT, 0.0
+            n += laws.dim[l]
+            a += 1
+    if a == 0:
+        return OK
+    fill_matrix(scene, own)
+    for b in range(a):
+        l = active.law[b]
+        for d in range(active.dim[b]):
+            i, k = laws.row[l] + d, active.row[b] + d
+            s = c_all[i]
+            for m in range(model.size.n_laws):
+                bounded = laws.kind[m] == INTERVAL or laws.kind[m] == DISK
+                if bounded and own.mode[m] != CONSTRAINT:
+                    for e in range(laws.dim[m]):
+                        s += work.G_all[i, laws.row[m] + e] * fixed_force(own, work, laws, m, e, n_all)
+            rows.b[k] = s
+            rows.P[k] = 0.0
+            rows.lo[k], rows.hi[k] = work.bounds[i], work.bounds[n_all + i]
+    for k in range(n):
+        rows.c[k] = rows.b[k]
+    residual = call_solver(problem.at.solve, at_problem, 1.0, a, n)
+    scene.info.residual = max(scene.info.residual, residual)
+    scene.info.iterations += problem.count.iterations
+    if not residual <= problem.options.tol:
+        return NO_SOLUTION
+    for b in range(a):
+        l = active.law[b]
+        own.mode[l] = active.mode[b]
+        if active.dim[b] == 2 and active.mode[b] == UPPER:
+            i, k = laws.row[l], active.row[b]
+            s = (rows.P[k] ** 2 + rows.P[k + 1] ** 2) ** 0.5
+            for d in range(2):
+                own.slip[i + d] = -rows.P[k + d] / s if s > 0.0 else 0.0
+    for l in range(model.size.n_laws):
+        if laws.kind[l] == HALF_LINE and own.mode[l] != CONSTRAINT:
+            own.mode[l] = INACTIVE
+    for l in range(model.size.n_laws):
+        if laws.link[l] >= 0 and own.mode[laws.link[l]] != CONSTRAINT:
+            own.mode[l] = INACTIVE
+    return OK
+
+
+@phase
+def coming_to_rest(scene, own, t):
+    """Contacts whose rebound is less than what is asked for, and that come back: they touch plastically. Returns how many, and
+    the instant at which the impacts accumulate.
+
+    Asked when the accelerations with these contacts open are known.
+    """
+    model, work = scene.model, scene.work
+    laws = model.laws
+    count, t_star = 0, t
+    for l in range(model.size.n_N):
+        gamma, a, e = own.gamma[laws.row[l]], own.acceleration[laws.row[l]], laws.e[l]
+        if own.mode[l] == CONSTRAINT or not a < 0.0 or e > NEARLY_ELASTIC:
+            continue
+        height = rest_height(scene, own, l)
+        if work.g[l] <= height and gamma * gamma <= 2.0 * height * -a:
+            own.touches[l] = 1
+            count += 1
+            if gamma > 0.0:
+                t_star = max(t_star, t + 2.0 * gamma / (-a * (1.0 - e)))
+    return count, t_star
+
+
+@phase
+def rest_height(scene, own, l):
+    """Height of a rebound that is nothing beside the accuracy asked for."""
+    return max(REST * own.control.rtol * own.gap_max[l], 64.0 * scene.work.slack[l])
+
+
+@kernel(int64(int64, int64, float64), part=True)
+def transition(at_scene, at_begin, t):
+    """The state and the modes after the instant t; returns a status. The new state is left in ``scene.end``."""
+    noinline()
+    scene, begin = scene_at(at_scene), state_at(at_begin)
+    own, model, info, end = own_at(scene.at.own), scene.model, scene.info, scene.end
+    copy_state(begin, end)
+    for i in range(model.size.n_rows):
+        end.P[i] = 0.0
+    info.residual, info.iterations, info.t_new, info.dt = 0.0, 0, t, 0.0
+    status = look(at_scene, t)
+    if status != OK:
+        return status
+    touching(scene, own, begin, begin.modes)
+    hit = approaching(scene, own)
+    if own.control.at_start and hit:
+        return open_start(scene, own)
+    if hit:
+        status = strike(scene, own, begin, at_scene, t)
+        if status != OK:
+            return status
+    status = settle(at_scene, at_begin, hit)
+    if status != OK:
+        return status
+    if hit:
+        status = rest(scene, own, at_scene, at_begin, t)
+    note(scene, own, begin, hit, t)
+    return status
+
+
+@kernel(int64(int64, float64), part=True)
+def look(at_scene, t):
+    """Everything that a transition asks about the state in ``scene.end``."""
+    noinline()
+    scene = scene_at(at_scene)
+    own, state = own_at(scene.at.own), scene.end
+    status = evaluate(scene, own, t, state.q, state.u)
+    if status == OK:
+        delassus(scene, own)
+        for l in range(scene.model.size.n_N):
+            scene.work.slack[l] = rounding_of_gap(scene, own, state, l, t)
+    return status
+
+
+@phase
+def rounding_of_gap(scene, own, state, l, t):
+    """What rounding can hide of a gap: some units in the last place of its terms, and of what it moves between two instants."""
+    q_size, w_size = 0.0, 0.0
+    for k in range(scene.model.size.n_q):
+        q_size = max(q_size, abs(state.q[k]))
+    for k in range(scene.model.size.n_u):
+        w_size = max(w_size, abs(scene.work.WT[l, k]))
+    return GAP_ULPS * (abs(scene.work.g[l]) + w_size * q_size + abs(own.gamma[l] * t))
+
+
+@phase
+def stop_rebound(scene, own, at_scene, t):
+    """Contacts that come to rest, and laws that hold already, lose their relative velocities (by impulses of both signs: what is
+    left of their rebounds)."""
+    model, work, end, b = scene.model, scene.work, scene.end, scene.problem.rows.b
+    laws = model.laws
+    for l in range(model.size.n_laws):
+        keep = own.resting[l] == 1 or own.mode[l] == CONSTRAINT
+        for i in range(laws.row[l], laws.row[l] + laws.dim[l]):
+            b[i] = own.gamma[i] if keep else 0.0
+            hold_row(scene, i, keep)
+    correction(scene)
+    for i in range(model.size.n_rows):
+        end.P[i] -= b[i]
+    for k in range(model.size.n_u):
+        end.u[k] -= work.du[k]
+    return look(at_scene, t)
+
+
+@phase
+def strike(scene, own, begin, at_scene, t):
+    """An impact, and everything at the state after it."""
+    status = impact(scene, own, scene.end, scene.at.problem)
+    if status != OK:
+        return status
+    book_impact(scene, begin, scene.end)
+    return look(at_scene, t)
+
+
+@phase
+def open_start(scene, own):
+    """A start at which an impact happens: first the modes before it."""
+    model = scene.model
+    for l in range(model.size.n_laws):
+        mode = CONSTRAINT
+        if model.laws.kind[l] == HALF_LINE or model.laws.link[l] >= 0:
+            mode = INACTIVE
+        own.mode[l] = mode
+        scene.end.modes[l] = mode
+        own.fired[l] = 0
+    own.control.at_start = 0
+    return OK
+
+
+@kernel(int64(int64, int64, int64), part=True)
+def settle(at_scene, at_begin, hit):
+    """The modes at this state: those that just ended are left behind, the rest follows from accelerations."""
+    noinline()
+    scene, begin = scene_at(at_scene), state_at(at_begin)
+    own = own_at(scene.at.own)
+    status = OK
+    for leaving in range(1, -1, -1):
+        classify(scene, own, begin, hit)
+        if leaving and (hit or not leave_modes(scene, own, begin)):
+            continue
+        status = new_modes(scene, own, scene.at.problem)
+        relative_accelerations(scene, own)
+        if leaving and status == OK and leaves(scene, own):
+            break
+    return status
+
+
+@phase
+def leave_modes(scene, own, begin):
+    """A closed contact whose force vanished opens, a sticking law at the edge of its set slips along its force."""
+    model, work, la = scene.model, scene.work, own.La[own.control.stages]
+    laws, n, any_left = model.laws, model.size.n_rows, False
+    for l in range(model.size.n_laws):
+        if not own.fired[l] or begin.modes[l] != CONSTRAINT or own.control.at_start:
+            continue
+        any_left = True
+        i = laws.row[l]
+        if laws.kind[l] == HALF_LINE:
+            own.mode[l] = INACTIVE
+        elif laws.kind[l] == INTERVAL:
+            own.mode[l] = UPPER if work.bounds[n + i] - la[i] < la[i] - work.bounds[i] else LOWER
+        elif laws.dim[l] == 1:
+            own.mode[l] = UPPER if la[i] > 0.0 else LOWER
+        else:
+            own.mode[l] = UPPER
+            s = (la[i] ** 2 + la[i + 1] ** 2) ** 0.5
+            for d in range(2):
+                own.slip[i + d] = -la[i + d] / s if s > 0.0 else 0.0
+    for l in range(model.size.n_laws):
+        if laws.link[l] >= 0 and own.mode[laws.link[l]] != CONSTRAINT:
+            own.mode[l] = INACTIVE
+    return any_left
+
+
+@phase
+def leaves(scene, own):
+    """Whether what was let go moves away (at the edge itself not yet: up to the change of acceleration in a small time)."""
+    laws, worst, largest = scene.model.laws, 0.0, 0.0
+    for l in range(scene.model.size.n_laws):
+        for d in range(laws.dim[l]):
+            largest = max(
+                largest, abs(own.acceleration[laws.row[l] + d]), abs(scene.problem.rows.c[laws.row[l] + d])
+            )
+    for l in range(scene.model.size.n_laws):
+        i = laws.row[l]
+        if not own.fired[l] or own.mode[l] == CONSTRAINT:
+            continue
+        if laws.kind[l] == HALF_LINE:
+            worst = min(worst, own.acceleration[i])
+        elif laws.dim[l] == 1 and own.mode[l] != INACTIVE:
+            worst = min(worst, -own.acceleration[i] if own.mode[l] == UPPER else own.acceleration[i])
+    return worst >= -1e-4 * largest
+
+
+@phase
+def rest(scene, own, at_scene, at_begin, t):
+    """Contacts that come to rest do so; if that does not hold them, everything is as it was."""
+    model, end, control = scene.model, scene.end, own.control
+    count, t_star = coming_to_rest(scene, own, t)
+    if count == 0:
+        return OK
+    for l in range(model.size.n_laws):
+        own.resting[l] = (
+            1 if own.touches[l] and own.mode[l] != CONSTRAINT and model.laws.kind[l] == HALF_LINE else 0
+        )
+        if model.laws.link[l] >= 0:
+            own.touches[l] = own.touches[model.laws.link[l]]
+    copy_state(end, own.trial)
+    work_contacts = scene.books.work_contacts
+    status = stop_rebound(scene, own, at_scene, t)
+    if status == OK:
+        status = settle(at_scene, at_begin, 1)
+    held = status == OK
+    for l in range(model.size.n_N):
+        held = held and not (own.resting[l] and own.mode[l] != CONSTRAINT)
+    if held:
+        control.accumulations += 1
+        control.t_accumulation = t_star
+        for l in range(model.size.n_N):
+            if own.resting[l]:
+                scene.work.t_best[l] = t_star
+        return OK
+    copy_state(own.trial, end)
+    scene.books.work_contacts = work_contacts
+    status = look(at_scene, t)
+    return status if status != OK else settle(at_scene, at_begin, 1)
+
+
+@phase
+def grazes(scene, own, begin, l):
+    """Whether a contact would have passed by a little further away: how deep it would have come is within the accuracy."""
+    i, rate = scene.model.laws.row[l], scene.work.zeta[scene.model.laws.row[l]]
+    for k in range(scene.model.size.n_u):
+        rate += scene.work.WT[i, k] * begin.u[k]
+    away = own.acceleration[i]
+    return away > 0.0 and rate * rate <= 2.0 * away * GRAZING * own.control.rtol * own.gap_max[l]
+
+
+@phase
+def note(scene, own, begin, hit, t):
+    """Modes, impacts and instants for the log; nothing waits any more."""
+    model, work, end = scene.model, scene.work, scene.end
+    laws = model.laws
+    for l in range(model.size.n_laws):
+        end.modes[l] = own.mode[l]
+        work.struck[l] = 0
+        if laws.kind[l] == HALF_LINE:
+            closed = own.mode[l] == CONSTRAINT
+            if hit and not closed and begin.modes[l] != CONSTRAINT and end.P[laws.row[l]] > 0.0:
+                work.struck[l] = 1
+            if closed and begin.modes[l] != CONSTRAINT:
+                own.rest_gap[l] = work.g[l] if work.g[l] < -work.slack[l] else 0.0
+            if work.struck[l] and grazes(scene, own, begin, l):
+                own.control.grazings += 1
+                own.control.t_grazing = t
+        if not (work.t_best[l] >= t):
+            work.t_best[l] = t
+        own.fired[l] = 0
+    own.control.at_start = 0
+    own.control.jump = 0

@@ -1,0 +1,154 @@
+"""The scheme `event-driven`: smooth phases by a Runge-Kutta method, every impact and change of mode located.
+
+Equations in `_core.stepping.smooth_motion` (motion in given modes), `transitions` (impacts, new modes, accumulation) and `event_driven`
+(the step).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core.jit import Reference
+from nonsmooth._core.records.laws import USER_SET
+from nonsmooth._core.records.scene import BETWEEN, STEP
+from nonsmooth.contact.solvers import Exact, _Solver
+from nonsmooth.errors import DiscontinuityWarning, GrazingWarning, InputError, NonFiniteError, RangeError
+from nonsmooth.schemes.base import Plan, Scheme
+from nonsmooth.schemes.run import SchemeRun
+
+INTEGRATORS = ("DOP853", "RKF78", "RK45", "RK23")
+
+
+@dataclass(frozen=True)
+class EventDriven(Scheme):
+    """Event-driven integration of any mechanical system with contacts, friction and joints.
+
+    Parameters
+    ----------
+    integrator : {"DOP853", "RKF78", "RK45", "RK23"}
+        Explicit Runge-Kutta pair of the smooth phases.
+    rtol, atol : float
+        Tolerances of the error of a step; by default each component is measured against the largest size it has had.
+    dt_max : float, optional
+        Longest step; a fiftieth of the span if left out.
+    solver : Exact, PSOR or PJOR
+        Solver of impacts and transitions.
+    """
+
+    integrator: str = "DOP853"
+    rtol: float = 1e-6
+    atol: float = 0.0
+    dt_max: float | None = None
+    solver: _Solver = field(default_factory=Exact)
+
+    name = "event-driven"
+    order = None
+    locates = True
+    asks = ("kappa", "joints")
+
+    def __post_init__(self):
+        if self.integrator not in INTEGRATORS:
+            raise InputError(
+                f"`integrator` is {self.integrator!r}: one of {', '.join(INTEGRATORS)} is wanted."
+            )
+        for name in ("rtol", "atol", "dt_max"):
+            value = getattr(self, name)
+            if value is None and name == "dt_max":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+                raise InputError(f"`{name}` is {value!r}: a number is wanted.")
+            if not math.isfinite(value):
+                raise NonFiniteError(f"`{name}` is {value!r}: it must be a finite number.")
+        if not 10 * np.finfo(float).eps <= self.rtol <= 1:
+            raise RangeError(f"`rtol` is {self.rtol:g}: it must lie between 2.3e-15 and 1.")
+        if self.atol < 0:
+            raise RangeError(
+                f"`atol` is {self.atol:g}: it must not be negative (0: rtol times the size of each component)."
+            )
+        if self.dt_max is not None and self.dt_max <= 0:
+            raise RangeError(f"`dt_max` is {self.dt_max:g}: it must be positive.")
+        if not isinstance(self.solver, _Solver):
+            raise InputError(f"`solver` is {self.solver!r}: give Exact(...), PSOR(...) or PJOR(...).")
+
+    def options(self) -> dict[str, Any]:
+        chosen = {name: getattr(self, name) for name in ("integrator", "rtol", "atol", "dt_max")}
+        return {name: value for name, value in chosen.items() if value is not None}
+
+    def audit(self, model, result, totals, plan: Plan, samples):
+        from nonsmooth.results.audit import audit_adaptive
+
+        return audit_adaptive(
+            model, result, totals, self.rtol, self.atol, controlled=True, midpoint_base=False
+        )
+
+    def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> EventDrivenRun:
+        return EventDrivenRun(self, model, t, q, u, plan)
+
+
+class EventDrivenRun(SchemeRun):
+    """A run of `EventDriven` in progress."""
+
+    def __init__(self, scheme: EventDriven, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
+        from nonsmooth._core.stepping import event_driven, smooth_motion
+        from nonsmooth.integrators.tableaus import get_method
+
+        if np.any(model.laws.kind == USER_SET):
+            law = model.laws.name[int(np.argmax(model.laws.kind == USER_SET))]
+            raise InputError(
+                f'element {law!r} has a set of its own, whose modes cannot be told apart: use method="extrapolated-moreau".'
+            )
+        method = get_method(scheme.integrator)
+        s, rows = method.stages, method.rows
+        table = method.table
+        self.own = smooth_motion.make_own(
+            model.size(), np.ascontiguousarray(table[: s + 1, : s + 1]), np.ascontiguousarray(table[rows + 1, : s + 1]),
+            np.ascontiguousarray(table[rows + 2 : rows + 4, : s + 1]),
+        )  # fmt: skip
+        super().__init__(
+            scheme, model, t, q, u, plan,
+            parts={
+                "step": (event_driven.event_driven_step, STEP), "between": (event_driven.event_driven_between, BETWEEN),
+                "own": Reference(self.own),
+            },
+        )  # fmt: skip
+        control, span = self.own.control, plan.segments[-1][1] - t if plan.segments else 1.0
+        control.rtol, control.atol, control.stages, control.error_order = (
+            scheme.rtol,
+            scheme.atol,
+            s,
+            method.error_order,
+        )
+        control.dt_max = scheme.dt_max if scheme.dt_max is not None else span / 50
+        control.dt_next = control.dt_smooth = 1e-2 * control.dt_max
+        control.jump = control.at_start = 1
+        self.own.scale[:] = np.abs(np.concatenate([q, u]))
+        self.info.order = method.order
+
+    def begin_segment(self, t_begin: float, t_end: float) -> None:
+        super().begin_segment(t_begin, t_end)
+        # forces may jump at a breakpoint: what sticks may slip, what is closed may open
+        self.own.control.jump = 1
+        self.own.control.repeated = 0
+
+    def warn(self) -> None:
+        """What a user should know of the run."""
+        control = self.own.control
+        if control.grazings:
+            warnings.warn(
+                f"a contact was touched without speed near t = {control.t_grazing:.9g} ({int(control.grazings)} such instants): whether it "
+                "closes there depends on errors of the size of the tolerance.",
+                GrazingWarning,
+                stacklevel=8,
+            )
+        if control.discontinuities:
+            warnings.warn(
+                f"a force or gap seems to jump at t = {control.t_discontinuity:.9g} ({int(control.discontinuities)} such instants): "
+                "declare instants of discontinuities as breakpoints=[...], so that steps end on them.",
+                DiscontinuityWarning,
+                stacklevel=8,
+            )

@@ -1,0 +1,191 @@
+"""Event-driven integration: closed forms, references of the literature, everything that used to stall or mislead."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import nonsmooth as ns
+from nonsmooth import problems
+from nonsmooth.errors import GrazingWarning, InputError, RangeError, StepLimitError, ZenoWarning
+
+
+def run(system, span, q0, u0, rtol, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZenoWarning)
+        return ns.simulate(system, span, q0, u0, method="event-driven", rtol=rtol, max_steps=5000, **options)
+
+
+def kinds(result):
+    return [event.kind for event in result.events]
+
+
+BALL = ns.MechanicalSystem(
+    1.0, -9.81, ns.Contact(lambda t, q, p: q[0] - p.height, restitution=0.4), params=dict(height=0.0)
+)
+
+
+@pytest.mark.parametrize("height", [0.0, 1.0, -3.3, 1e5])
+@pytest.mark.parametrize("rtol", [1e-4, 1e-7, 1e-10])
+def test_accumulation_of_impacts(height, rtol):
+    """Impacts and their accumulation point to rounding, wherever the floor is."""
+    fall = math.sqrt(0.8 / 9.81)
+    t_star = fall * (1 + 2 * 0.4 / 0.6)
+    result = run(BALL.with_params(height=height), (0, 2), [height + 0.4], [0.0], rtol)
+    assert abs(result.q[0, -1] - height) <= 1e-15 * abs(height) + 1e-15 and abs(result.u[0, -1]) < 1e-15
+    impacts = [event.t for event in result.events if event.kind == "impact"]
+    resolution = 1e-10 * max(1.0, abs(height))  # of the instant, from the spacing of q
+    exact = fall + np.concatenate([[0.0], np.cumsum(2 * fall * 0.4 ** np.arange(1, len(impacts)))])
+    assert len(impacts) >= 5 and np.max(np.abs(np.array(impacts) - exact)) < resolution
+    closed = [event.t for event in result.events if event.kind == "close"]
+    assert len(closed) == 1 and abs(closed[0] - t_star) < 1e-4 * rtol + 100 * resolution
+    assert result.audit.ok
+
+
+def test_stick_and_slip_on_a_belt_of_varying_speed():
+    """Two events and no chatter; while the mass sticks it moves with the belt, to rounding."""
+    system = ns.MechanicalSystem(
+        1.0,
+        lambda t, q, u: np.array([-20.0 * q[0]]),
+        friction=ns.FrictionElement(
+            lambda t, q: np.array([1.0]), 2.943, surface_velocity=lambda t, q: -(0.2 + 0.3 * np.sin(5 * t))
+        ),
+    )
+    ends = [run(system, (0, 2), [0.0], [0.2], rtol) for rtol in (1e-6, 1e-9, 1e-12)]
+    for result in ends:
+        assert kinds(result) == ["slip", "stick"]
+        assert np.max(np.abs(result.y[:, -1] - ends[-1].y[:, -1])) < 1e-9
+    # sticking ends where u' + 20 q reaches the limit: 1.5 cos 5t + 20 (0.2 t + 0.06 (1 - cos 5t)) = 2.943
+    t = ends[-1].events[0].t
+    assert abs(1.5 * math.cos(5 * t) + 20 * (0.2 * t + 0.06 * (1 - math.cos(5 * t))) - 2.943) < 1e-9
+
+
+def test_box_on_two_corners():
+    """Redundant forces at rest cost nothing; dropped flat, both corners are struck together and the box does not turn."""
+
+    def gap(t, q):
+        c, s = 0.5 * np.cos(q[2]), 0.5 * np.sin(q[2])
+        return np.array([q[1] - c - s, q[1] - c + s])
+
+    def tangent(t, q):
+        c, s = 0.5 * np.cos(q[2]), 0.5 * np.sin(q[2])
+        return np.array([[1.0, 1.0], [0.0, 0.0], [c + s, c - s]])
+
+    box = ns.MechanicalSystem(
+        np.diag([1, 1, 1 / 6]),
+        [0.0, -9.81, 0.0],
+        ns.Contact(gap, restitution=0.3, friction=0.4, tangent=tangent, name=["left", "right"]),
+    )
+    for rtol in (1e-4, 1e-8):
+        rest = run(box, (0, 1), [0, 0.5, 0], [0, 0, 0], rtol)
+        assert rest.nsteps < 70 and not len(rest.events) and np.max(np.abs(rest.u)) < 1e-12
+        dropped = run(box, (0, 1.5), [0, 0.8, 0], [0.5, 0, 0], rtol)
+        assert np.max(np.abs(dropped.q[2])) < 1e-12 and np.max(np.abs(dropped.u[:, -1])) < 1e-12
+        left = [event.t for event in dropped.events if event.name == "left"]
+        right = [event.t for event in dropped.events if event.name == "right"]
+        assert left == right
+
+
+def test_woodpecker_has_its_25_incidents():
+    problem = problems.woodpecker(start="consistent")
+    result = problem.simulate((0.0, 0.4), method="event-driven", rtol=1e-9)
+    assert len(result.events) == 25
+    finer = problem.simulate((0.0, 0.4), method="event-driven", rtol=1e-12, audit=False)
+    assert np.max(np.abs(result.q[:, -1] - finer.q[:, -1])) < 1e-10
+    assert np.max(np.abs([a.t - b.t for a, b in zip(result.events, finer.events)])) < 1e-9
+
+
+def test_two_contacts_with_friction_accumulate():
+    system = ns.MechanicalSystem(
+        np.eye(3),
+        [-9.81, -9.81, 0.0],
+        [
+            ns.Contact(
+                lambda t, q: q[1],
+                restitution=0.5,
+                friction=0.3,
+                tangent=lambda t, q: np.array([1.0, 0.0, 0.1]),
+                name="a",
+            ),
+            ns.Contact(
+                lambda t, q: q[0],
+                restitution=0.5,
+                friction=0.3,
+                tangent=lambda t, q: np.array([0.0, 1.0, -0.1]),
+                name="b",
+            ),
+        ],
+    )
+    ends = {rtol: run(system, (0, 3), [0.5, 0.5, 0], [0, 0, 3.0], rtol) for rtol in (1e-4, 1e-7, 1e-10)}
+    for rtol, result in ends.items():
+        assert result.nsteps < 200
+        assert abs(result.q[2, -1] - ends[1e-10].q[2, -1]) < 100 * rtol * abs(ends[1e-10].q[2, -1])
+
+
+@pytest.mark.parametrize(("wall", "impacts"), [(1 - 1e-6, 1), (1 - 1e-10, 1)])
+def test_near_grazing_is_found_and_named(wall, impacts):
+    system = ns.MechanicalSystem(
+        1.0,
+        lambda t, q, u: -q,
+        ns.Contact(lambda t, q, p: p.wall - q[0], restitution=0.8),
+        params=dict(wall=wall),
+    )
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        result = ns.simulate(system, (0, 3), [0.0], [1.0], method="event-driven", rtol=1e-8)
+    assert kinds(result).count("impact") == impacts
+    assert any(w.category is GrazingWarning for w in heard) == (wall > 1 - 1e-7)
+
+
+def test_undeclared_jump_is_passed_to_the_tolerance_and_a_pole_is_an_error():
+    jump = ns.MechanicalSystem(1.0, lambda t, q, u: np.array([1.0 if t < 0.7351 else -2.0]))
+    t = 2 - 0.7351
+    exact = 0.7351**2 / 2 + 0.7351 * t - t**2
+    assert abs(run(jump, (0, 2), [0.0], [0.0], 1e-8).q[0, -1] - exact) < 1e-6
+    pole = ns.MechanicalSystem(1.0, lambda t, q, u: np.array([1 / (0.25 - t) ** 3]))
+    with pytest.raises(StepLimitError, match="pole"):
+        run(pole, (0, 1), [0.0], [0.0], 1e-6)
+
+
+def test_pendulum_with_a_joint_keeps_its_length():
+    """A joint in space held on position and velocity level."""
+    system = ns.MechanicalSystem(
+        np.eye(2), [0.0, -9.81], joints=ns.Joint(lambda t, q: np.array([q[0] ** 2 + q[1] ** 2 - 1.0]))
+    )
+    result = run(system, (0, 10), [1.0, 0.0], [0.0, 0.0], 1e-9)
+    length = result.q[0] ** 2 + result.q[1] ** 2 - 1
+    energy = 0.5 * np.sum(result.u**2, axis=0) + 9.81 * result.q[1]
+    assert np.max(np.abs(length)) < 1e-13 and np.max(np.abs(np.sum(result.q * result.u, axis=0))) < 1e-12
+    assert np.max(np.abs(energy)) < 1e-6
+
+
+@pytest.mark.parametrize("integrator", ["RK23", "RK45", "RKF78", "DOP853"])
+def test_error_follows_the_tolerance(integrator):
+    """An oscillator against a wall; every impact shortens the story by the same map, so the end is known from a finer run."""
+    problem = problems.impact_oscillator()
+    ends = [
+        problem.simulate((0, 1.5), method=ns.EventDriven(integrator=integrator, rtol=rtol), audit=False).y[
+            :, -1
+        ]
+        for rtol in (1e-5, 1e-7, 1e-12)
+    ]
+    errors = [np.max(np.abs(end - ends[-1])) for end in ends[:2]]
+    assert errors[0] < 3e-3 and errors[1] < 3e-5
+
+
+def test_output_between_steps_is_as_accurate_as_the_steps():
+    result = run(BALL, (0, 0.7), [0.4], [0.0], 1e-8, t_eval=[0.1, 0.2, 0.3])
+    flight = 0.3 - math.sqrt(0.8 / 9.81)
+    rebound = 0.4 * math.sqrt(0.8 * 9.81)
+    exact = [0.4 - 4.905 * 0.01, 0.4 - 4.905 * 0.04, rebound * flight - 4.905 * flight**2]
+    assert np.max(np.abs(result.q[0] - exact)) < 1e-14
+
+
+def test_bad_input():
+    with pytest.raises(InputError, match=r"integrator.*'Euler'"):
+        ns.EventDriven(integrator="Euler")
+    with pytest.raises(RangeError, match="rtol"):
+        ns.EventDriven(rtol=0.0)
+    with pytest.raises(RangeError, match="dt_max"):
+        ns.EventDriven(dt_max=-1.0)
