@@ -161,13 +161,14 @@ def phase(function):
     return kernel(internal=True, cache=False)(function)
 
 
-def user_kernel(function, signature=None, inner=False):
+def user_kernel(function, signature=None, inner=False, checked=False):
     """Compile a function made around user code, at once for `signature` if one is given.
 
     ``inner=True``: only ever called by other compiled functions; without the wrappers for Python and C it compiles in half
-    the time. Division follows NumPy here (0/0 is NaN, as in the arrays the user sees); the loops check for NaN and stop.
+    the time. ``checked=True``: every index is checked against its array. Division follows NumPy here (0/0 is NaN, as in the
+    arrays the user sees); the loops check for NaN and stop.
     """
-    options = {"fastmath": False, "error_model": "numpy", "cache": False}
+    options = {"fastmath": False, "error_model": "numpy", "cache": False, "boundscheck": checked}
     if inner:
         options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     if signature is None:
@@ -175,11 +176,15 @@ def user_kernel(function, signature=None, inner=False):
     return numba.njit(signature, **options)(function)
 
 
-def checked_dispatcher(function, from_python=False):
+def checked_dispatcher(function, from_python=False, inline=False):
     """A user's function, compiled when it is called (by compiled functions, or `from_python`): every index is checked
     against its array.
+
+    ``inline=True``: it becomes part of the function that calls it, which must be checked itself: one compilation, not two.
     """
     options = {} if from_python else {"no_cpython_wrapper": True}
+    if inline:
+        options["inline"] = "always"
     return numba.njit(
         boundscheck=True, fastmath=False, error_model="numpy", no_cfunc_wrapper=True, **options
     )(function)

@@ -34,7 +34,7 @@ from nonsmooth._core.jit import (
 )
 from nonsmooth.errors import CallbackWarning, InputError, NonFiniteError, ShapeError
 from nonsmooth.model.forms import source
-from nonsmooth.model.helpers import Prepared, plain, prepared
+from nonsmooth.model.helpers import plain, prepared
 from nonsmooth.model.parameters import Parameters
 
 #: What Numba may raise for a function it cannot compile.
@@ -70,7 +70,6 @@ class UserFunction:
         self.transposed = transposed
         self.has_p, self.has_out, self.argument_names = _form(self.python, name, 3 if takes_u else 2)
         self.compiled: bool | None = None  # None until a writer was asked for
-        self._prepared: Prepared | None = None
 
     # -- plain Python -------------------------------------------------------------------------------------------
 
@@ -135,13 +134,6 @@ class UserFunction:
     # -- compiled -----------------------------------------------------------------------------------------------
 
     @property
-    def prepared(self) -> Prepared:
-        """The user's function as a Numba dispatcher (not yet compiled), and its key."""
-        if self._prepared is None:
-            self._prepared = prepared(self.function)
-        return self._prepared
-
-    @property
     def where(self) -> str:
         """File and line of the function."""
         return place(self.python)
@@ -201,17 +193,23 @@ class UserFunction:
         """Machine code for `signature`: made once for all systems whose functions have the same code."""
         sample = None if self.has_out else self.raw(float(t0), _read_only(q0), _read_only(u0))
         text = source(self.takes_u, self.has_p, self.has_out, self.shape, self.transposed, sample)
-        dispatcher, key = self.prepared
+        inlined, key = prepared(self.function, inline=True)
         if key is None:
             key = object()  # found by nobody else
         layout = (self.parameters.names, self.parameters.shapes) if self.has_p else None
         key = (key, text, layout, signature)
         if key not in _COMPILED:
-            unpack = self.parameters.unpack if self.has_p else None
-            names = {"f": dispatcher, "unpack": unpack, "nan": np.nan, "ShapeError": ShapeError}
-            exec(text, names)  # noqa: S102  (a text of `forms`, in which nothing of the user stands)
-            _COMPILED[key] = user_kernel(names["write"], signature, inner=True)
+            try:
+                _COMPILED[key] = self._compiled_around(inlined, text, signature)
+            except COMPILE_ERRORS:  # a function that calls itself, say, compiles only as one of its own
+                _COMPILED[key] = self._compiled_around(prepared(self.function).dispatcher, text, signature)
         return _COMPILED[key]
+
+    def _compiled_around(self, dispatcher, text, signature):
+        unpack = self.parameters.unpack if self.has_p else None
+        names = {"f": dispatcher, "unpack": unpack, "nan": np.nan, "ShapeError": ShapeError}
+        exec(text, names)  # noqa: S102  (a text of `forms`, in which nothing of the user stands)
+        return user_kernel(names["write"], signature, inner=True, checked=True)
 
     def _fill(self, t, q, u, p, out):
         out[:] = self.call(t, q, u, p)

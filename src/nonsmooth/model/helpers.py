@@ -36,9 +36,9 @@ class Prepared(NamedTuple):
     key: Hashable | None
 
 
-def prepared(function) -> Prepared:
-    """The compilable copy of `function`; raises a Numba error where there cannot be one."""
-    walk = _Walk()
+def prepared(function, inline=False) -> Prepared:
+    """The compilable copy of `function` (its helpers are never inlined); raises a Numba error where there cannot be one."""
+    walk = _Walk(inline=inline)
     dispatcher, key = walk.function(function.py_func if is_dispatcher(function) else function)
     return Prepared(dispatcher, None if walk.private else key)
 
@@ -124,8 +124,8 @@ def _copy(function, values, cells):
 class _Walk:
     """From a function through everything it names."""
 
-    def __init__(self, from_python=False):
-        self.from_python = from_python
+    def __init__(self, from_python=False, inline=False):
+        self.from_python, self.inline = from_python, inline
         self.seen: dict[types.FunctionType, tuple[Any, Hashable]] = {}
         self.private = False  # something was met that no other system can be known to share
 
@@ -147,7 +147,8 @@ class _Walk:
             "__name__": source.__module__,
         }
         cells = tuple(types.CellType() for _ in source.__closure__ or ())
-        dispatcher = checked_dispatcher(_copy(source, values, cells), self.from_python)
+        first = not self.seen
+        dispatcher = checked_dispatcher(_copy(source, values, cells), self.from_python, self.inline and first)
         self.seen[function] = dispatcher, ("met before", len(self.seen))
         keys = [self.constant((source.__defaults__, tuple((source.__kwdefaults__ or {}).items())))]
         for name in sorted(reads & source.__globals__.keys()):
