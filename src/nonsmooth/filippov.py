@@ -176,7 +176,9 @@ def solve_filippov(
         progress=progress,
     )
     with first_use("solve_filippov", progress):
-        return driver.drive()
+        result = driver.drive()
+    run.release()
+    return result
 
 
 def _as_filippov(system, t0, x, facets):

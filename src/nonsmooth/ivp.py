@@ -21,12 +21,13 @@ from scipy.integrate import solve_ivp as scipy_solve_ivp
 from scipy.sparse import issparse
 
 from nonsmooth._core.compile_notice import first_use
+from nonsmooth._core.events.records import Rows
 from nonsmooth._core.jit import is_dispatcher
 from nonsmooth.control.driver import Driver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError, ShapeError
 from nonsmooth.events.binding import Bound
-from nonsmooth.events.driver import SwitchedRun
 from nonsmooth.events.options import SwitchOptions
+from nonsmooth.events.run import SwitchedRun
 from nonsmooth.events.scipy_events import ScipyEvents
 from nonsmooth.events.solution import PiecewiseSolution
 from nonsmooth.events.switch import Switch
@@ -247,7 +248,9 @@ def _switched(fun, t_span, y0, method, t_eval, dense_output, events, args, switc
         first_slice=256 if bound.compiled else 32,
     )
     with bound.python:
-        return driver.drive()
+        result = driver.drive()
+    run.release()
+    return result
 
 
 def _refuse_nan(t_eval):
@@ -273,19 +276,17 @@ def _checked_t_eval(t_eval, t_0, t_1):
 
 def _assemble(run, t_0, y0, t_eval, dense_output, method, rtol, atol) -> Result:
     """The result from the slices of a run."""
-    n, m, slices, seen = run.bound.n, run.bound.m, run.slices, run.seen
-    rows = np.empty((1 + sum(len(rows) for rows, _ in slices), 2 + n + m))
-    rows[0, 0], rows[0, 1], rows[0, 2 : 2 + n] = t_0, 1.0, y0
-    at = 1
-    for part, _ in slices:
-        rows[at : at + len(part)] = part
-        at += len(part)
-    rows[0, 2 + n :] = rows[1, 2 + n :] if at > 1 else run.bound.p[:m]
-    t, y, modes = rows[:, 0], rows[:, 2 : 2 + n], rows[:, 2 + n :].astype(np.int8)
+    n, m, seen = run.bound.n, run.bound.m, run.seen
+    start = Rows(
+        np.array([t_0]), np.ones(1, dtype=np.int64), y0[None], np.zeros((1, m), dtype=np.int8),
+        np.zeros((1, run.method.dense_rows, n)),
+    )  # fmt: skip
+    rows = Rows(*(np.concatenate(parts) for parts in zip(start, *run.slices)))
+    rows.modes[0] = rows.modes[1] if rows.t.size > 1 else run.bound.mode()
+    t, y, modes = rows.t, rows.y, rows.modes
     sol: Any = None
-    pieces = [Q for _, Q in slices] or [np.zeros((0, 3 + run.method.n_dense, n))]
     if dense_output or t_eval is not None:
-        sol = _solution(rows, n, pieces)
+        sol = _solution(rows)
     if t_eval is not None:
         forward = t[-1] >= t[0]
         reached = t_eval[t_eval <= t[-1]] if forward else t_eval[t_eval >= t[-1]]
@@ -318,8 +319,8 @@ def _assemble(run, t_0, y0, t_eval, dense_output, method, rtol, atol) -> Result:
         method=method, method_options={"rtol": rtol, "atol": atol}, extra=extra, **own,
     )  # fmt: skip
     result.audit = LazyAudit(lambda: _audit(run.bound, result, t_eval is not None))
-    if t_eval is None and rows.shape[0] <= _DRAWN:  # pictures of few long steps need what is between them
-        object.__setattr__(result, "_curve", partial(_solution, rows, n, pieces))
+    if t_eval is None and t.size <= _DRAWN:  # pictures of few long steps need what is between them
+        object.__setattr__(result, "_curve", partial(_solution, rows))
     return result
 
 
@@ -342,8 +343,8 @@ def _audit(bound, result, several):
     )  # fmt: skip
 
 
-def _solution(rows, n, pieces):
-    """The solution as a function of time from the rows and polynomials of a run."""
-    t, y = rows[:, 0], rows[:, 2 : 2 + n]
-    ends = np.flatnonzero(rows[1:, 1] == 0.0)  # row k+1 ends a piece that begins at row k
-    return PiecewiseSolution(t[ends], t[ends + 1], y[ends], np.concatenate(pieces)[ends], t[-1], y[-1])
+def _solution(rows):
+    """The solution as a function of time from the rows of a run."""
+    t, y = rows.t, rows.y
+    ends = np.flatnonzero(rows.jump[1:] == 0)  # row k+1 ends a piece that begins at row k
+    return PiecewiseSolution(t[ends], t[ends + 1], y[ends], rows.Q[ends + 1], t[-1], y[-1])

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonsmooth._core.integrators.rk import RHS
-from nonsmooth._core.jit import first_class
 from nonsmooth.events.binding import Bound
-from nonsmooth.events.driver import SwitchedRun
 from nonsmooth.events.options import SwitchOptions
+from nonsmooth.events.run import SwitchedRun
 from nonsmooth.events.switch import Switch
+from nonsmooth.integrators.driver import rhs
 
 EPS = np.finfo(float).eps
 M = 8  # functions per run
@@ -55,7 +54,7 @@ _cache: list = []
 def compiled():
     """Right-hand side and switching functions, compiled once."""
     if not _cache:
-        _cache.extend([first_class(_clock, RHS), first_class(_values, RHS)])
+        _cache.extend([rhs(_clock), rhs(_values)])
     return _cache
 
 

@@ -318,6 +318,7 @@ def test_sliding_ends():
         atol=1e-9,
         on_chatter="filippov",
     )
+    assert [event.kind for event in result.events[-2:]] == ["stick", "slip"]
     assert abs(result.events[-1].t - 1.0) < 1e-6
     assert abs(result.y[0, -1] - 0.5) < 1e-6  # x' = t - 1
 
@@ -473,3 +474,14 @@ def test_exception_in_rate_passes_with_a_note_and_the_result_so_far():
         solve_ivp(lambda t, y: [1.0], (0, 2), [-1.0], switches=[Switch(lambda t, y: y[0], rate=rate)])
     assert any("rate" in note for note in caught.value.__notes__)
     assert len(caught.value.partial.events) == 1
+
+
+def test_accumulating_resets_of_a_bilateral_switch_are_passed():
+    ball = Switch(lambda t, y: y[0], direction=-1, reset=lambda t, y: [abs(y[0]), -0.5 * y[1]], name="floor")
+    with pytest.warns(ZenoWarning, match="accumulate at t = 1.354570"):
+        result = solve_ivp(
+            lambda t, y: [y[1], -9.81], (0, 3), [1.0, 0.0], switches=[ball], rtol=1e-8, atol=1e-10
+        )
+    assert result.success and result.t[-1] == 3.0
+    np.testing.assert_allclose(result.y[:, -1], 0.0, atol=1e-8)
+    assert [event.kind for event in result.events].count("zeno") == 1 and len(result.events) < 100

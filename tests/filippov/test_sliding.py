@@ -319,3 +319,13 @@ def test_tolerances_and_locations_agree_on_random_relays():
             np.testing.assert_allclose(
                 result.y[:, -1], reference.y[:, -1], atol=3e-5, err_msg=f"{seed}, {options}"
             )
+
+
+@pytest.mark.parametrize(("amplitude", "kind"), [(-0.5, "switch"), (-2.0, "stick")])
+def test_a_switching_point_at_the_end_of_the_span_is_recorded(amplitude, kind):
+    # x' = 1 + |amplitude| until x = 1
+    system = FilippovSystem([1.0], [sign_term(amplitude, [1.0], lambda t, x: x[0] - 1.0)])
+    end = 1.0 / (1.0 - amplitude)
+    result = solve_filippov(system, (0, end), [0.0], rtol=1e-8)
+    assert [(e.kind, e.t) for e in result.events] == [(kind, end)] and result.t[-1] == end
+    assert len(solve_filippov(system, (0, 0.9 * end), [0.0], rtol=1e-8).events) == 0

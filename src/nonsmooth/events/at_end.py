@@ -16,11 +16,9 @@ EPS = np.finfo(float).eps
 
 def settle_at_end(run) -> None:
     """Modes and resets of a `SwitchedRun` at the end of its span, until nothing changes; by index, as everywhere."""
-    bound, sw = run.bound, run.sw
-    near = np.maximum(
-        sw.reals[:, core.TOL], 1e-6 * np.maximum(sw.reals[:, core.SCALE], sw.reals[:, core.PEAK])
-    )
-    if not np.any(np.abs(sw.G[core.G_START]) <= near):
+    bound, table, g = run.bound, run.switches, run.ev.values.start
+    near = np.maximum(table.tol, 1e-6 * np.maximum(table.scale, table.peak))
+    if not np.any(np.abs(g) <= near):
         return  # as good as always
     acted: set[int] = set()
     known = {
@@ -31,14 +29,14 @@ def settle_at_end(run) -> None:
     for _ in range(run.options.max_chain + 1):
         changed = False
         for i in range(bound.m):
-            if sw.ints[i, core.MUTED] or i in run.held.resting or i in run.held.sliding:
+            if table[i].muted or i in run.held.resting or i in run.held.sliding:
                 continue
-            if not acted and abs(sw.G[core.G_START, i]) > near[i]:
+            if not acted and abs(g[i]) > near[i]:
                 continue
             found = _what_happens(run, i, first=not acted, known=i in known)
             if found == "touch":
                 known.add(i)
-                run.events.append(run._event(run.t, "touch", i, run.y, run.y, direction=0, at_end=True))
+                run.events.append(run.event("touch", i, run.y, run.y, direction=0, at_end=True))
             elif found:
                 changed = True
                 acted.add(i)
@@ -46,29 +44,28 @@ def settle_at_end(run) -> None:
         if not changed:
             break
     else:
-        raise run._endless({bound.names[i] for i in acted})
+        raise run.endless({bound.names[i] for i in acted})
     if acted:
-        run._add_row()
+        run.add_row()
 
 
 def _what_happens(run, i: int, first: bool, known: bool) -> str:
     """ "impact", "switch", "touch" or nothing."""
-    sw = run.sw
-    value = float(sw.G[core.G_START, i])
-    unilateral = sw.ints[i, core.KIND] == core.UNILATERAL
-    scale, peak = sw.reals[i, core.SCALE], sw.reals[i, core.PEAK]
+    switch = run.switches[i]
+    value = float(run.ev.values.start[i])
+    unilateral = switch.kind == core.UNILATERAL
     mode = 1 if run.bound.p[i] >= 0 else -1
     forward = 1.0 if run.t_bound >= run.t_0 else -1.0
     rate = run.rate(i)
     limit = 8 * EPS
     if unilateral:
-        limit = max(sw.reals[i, core.TOL], 16 * EPS * max(scale, abs(run.t * rate)))
+        limit = max(switch.tol, 16 * EPS * max(switch.scale, abs(run.t * rate)))
     kind = "impact" if unilateral else "switch"
     if not first and value * mode < -limit and (mode > 0 or not unilateral):
         return kind  # a reset has thrown it over
     if abs(value) > limit or known:
         return ""
-    if peak <= 4 * EPS * max(1.0, np.abs(run.y).max(initial=0.0)):
+    if switch.peak <= 4 * EPS * max(1.0, np.abs(run.y).max(initial=0.0)):
         return ""  # it has been zero for a while
     if rate * forward * mode < 0.0:
         return kind if mode > 0 or not unilateral else ""
@@ -77,27 +74,27 @@ def _what_happens(run, i: int, first: bool, known: bool) -> str:
 
 def _act(run, i: int, kind: str) -> None:
     """The event of switch i: mode, reset, record."""
-    bound, ints = run.bound, run.sw.ints[i]
+    bound, switch = run.bound, run.switches[i]
     mode = 1 if bound.p[i] >= 0 else -1
-    counts = kind == "impact" or ints[core.DIRECTION] in (0, -mode)
+    counts = kind == "impact" or switch.direction in (0, -mode)
     before = run.y.copy()
     rate = run.rate(i)
-    if kind == "switch" or not ints[core.HAS_RESET]:
+    if kind == "switch" or not switch.has_reset:
         bound.p[i] = -mode
-    if counts and ints[core.HAS_RESET]:
+    if counts and switch.has_reset:
         try:
             run.y[:] = bound.reset(i, run.t, run.y.copy())
         except Exception as exc:
             exc.add_note(f"raised in `reset of {bound.names[i]}` at t = {run.t:.9g}, the end of the span")
             raise
         if not np.isfinite(run.y).all():
-            run._bad_switch(i, run.t)
-    run._event_start(1.0)  # slope and switching functions in the new state
+            run.bad_switch(i, run.t)
+    run.restart(1.0)  # slope and switching functions in the new state
     if not counts:
         return
-    ints[core.HITS] += 1
-    run.sw.counts[core.C_EVENTS] += 1
+    switch.hits += 1
+    run.ev.counts.events += 1
     extra = {"direction": -mode, "iterations": 0, "rate": rate, "jump": False, "at_end": True}
-    run.events.append(run._event(run.t, kind, i, before, run.y, **extra))
-    if ints[core.TERMINAL] and ints[core.HITS] >= ints[core.TERMINAL]:
-        run.status, run.message = 1, "A termination event occurred."
+    run.events.append(run.event(kind, i, before, run.y, **extra))
+    if switch.terminal and switch.hits >= switch.terminal:
+        run.stop("A termination event occurred.")

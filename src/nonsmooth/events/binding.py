@@ -12,18 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonsmooth._core.calls.callbacks import (
-    RESET,
     PythonFunctions,
     python_f,
     python_g,
     python_jac,
     python_reset,
 )
-from nonsmooth._core.events.records import DIRECTION, GROUP, HAS_RESET, KIND, TERMINAL, TOL
-from nonsmooth._core.integrators.rk import RHS
+from nonsmooth._core.calls.signatures import RESET, VALUE
+from nonsmooth._core.events.records import BILATERAL, SWITCH, UNILATERAL
 from nonsmooth._core.jit import (
     JIT_ENABLED,
-    first_class,
     is_dispatcher,
     numba_errors,
     static_array,
@@ -69,8 +67,7 @@ class Plan(NamedTuple):
     names: list[str]
     g_calls: list
     reset_calls: list
-    ints: np.ndarray
-    reals: np.ndarray
+    table: np.recarray  # of dtype SWITCH
     rates: list[tuple[int, int]]  # switches with a given rate, and their first function
     functions: tuple
     compiled: bool
@@ -92,15 +89,14 @@ def make_plan(fun, switches: tuple[Switch, ...], n: int, args: tuple, compiled: 
         for switch in switches
     ]
     m = len(owner)
-    ints, reals = np.zeros((m, 8), dtype=np.int64), np.zeros((m, 10))
-    for i, (k, _) in enumerate(owner):
+    table = np.zeros(m, SWITCH).view(np.recarray)
+    for row, (k, _) in zip(table, owner):
         switch = switches[k]
-        ints[i, KIND] = switch.kind == "unilateral"
-        ints[i, DIRECTION] = switch.direction
-        ints[i, HAS_RESET] = switch.reset is not None
-        ints[i, TERMINAL] = int(switch.terminal)
-        ints[i, GROUP] = k
-        reals[i, TOL] = switch.tol
+        row.kind = UNILATERAL if switch.kind == "unilateral" else BILATERAL
+        row.direction, row.tol = switch.direction, switch.tol
+        row.has_reset = switch.reset is not None
+        row.terminal = int(switch.terminal)
+        row.group = k
     with_mode = takes_mode(fun, len(args), bool(switches))
     functions = [python_f(), python_g(), python_reset()]
     is_compiled = False
@@ -126,8 +122,7 @@ def make_plan(fun, switches: tuple[Switch, ...], n: int, args: tuple, compiled: 
         _distinct([name for k, switch in enumerate(switches) for name in switch.names(k)]),
         g_calls,
         reset_calls,
-        ints,
-        reals,
+        table,
         [(k, i) for i, (k, q) in enumerate(owner) if switches[k].rate is not None and q == 0],
         tuple(functions),
         is_compiled,
@@ -262,11 +257,11 @@ def _compiled_f(fun, with_mode, args, m, n, scalar):
         out[0] = value(t, y, p)
 
     try:
-        return first_class(write, RHS)
+        return user_kernel(write, VALUE, inner=True)
     except numba_errors.NumbaError:
         if not scalar:
             raise
-        return first_class(write_scalar, RHS)
+        return user_kernel(write_scalar, VALUE, inner=True)
 
 
 @lru_cache(maxsize=64)
@@ -286,7 +281,7 @@ def _compiled_g(calls):
     def call(t, y, p, out):
         last(t, y, p, out)
 
-    return first_class(call, RHS)
+    return user_kernel(call, VALUE, inner=True)
 
 
 def _g_writer(g, extra, at, size):
@@ -300,10 +295,10 @@ def _g_writer(g, extra, at, size):
 
     if size == 1:
         try:
-            return user_kernel(write, RHS)
+            return user_kernel(write, VALUE)
         except numba_errors.NumbaError:  # an array of one value, or nothing that compiles
             pass
-    return user_kernel(write_all, RHS)
+    return user_kernel(write_all, VALUE)
 
 
 def _both(first, second):
@@ -333,7 +328,7 @@ def _compiled_reset(table, n):
     def call(i, t, y, p, out):
         last(i, t, y, p, out)
 
-    return first_class(call, RESET)
+    return user_kernel(call, RESET, inner=True)
 
 
 def _no_reset(i, t, y, p, out):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from nonsmooth._core.events import records as core
-from nonsmooth._core.integrators.rk import K_0
 from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import EventError, RateWarning, ShapeError
 
@@ -33,7 +32,7 @@ def _given_rates(run, k, t, y, slope) -> np.ndarray:
 def check_rates(run):
     """A given rate must agree with the one found along the flow."""
     for k, first in run.bound.plan.rates:
-        for q, given in enumerate(_given_rates(run, k, run.t, run.y, run.work.F[K_0])):
+        for q, given in enumerate(_given_rates(run, k, run.t, run.y, run.slope)):
             found = run.rate(first + q)
             if _differ(given, found):
                 raise EventError(
@@ -42,24 +41,22 @@ def check_rates(run):
                 )
 
 
-def check_rates_at_events(run, rows, events):
+def check_rates_at_events(run, rows, log):
     """The same at every located event. The found rate is the one that is used: no event is lost or misplaced."""
-    n, m = run.bound.n, run.bound.m
     for k, first in run.bound.plan.rates:
-        for row in events:
-            i = int(row[1])
-            located = row[4] > 0.0 and int(row[2]) == core.EV_SWITCH
-            at = np.flatnonzero((rows[:, 0] == row[0]) & (rows[:, 1] == 0.0))
+        for event, y in zip(log.event, log.before):
+            i, t = int(event["switch"]), float(event["t"])
+            located = event["iterations"] > 0 and event["kind"] == core.EV_SWITCH
+            at = np.flatnonzero((rows.t == t) & (rows.jump == 0))
             if not (first <= i < first + run.bound.switches[k].size and located and at.size) or run.held:
                 continue
-            t, y = float(row[0]), row[6 : 6 + n]
-            modes = rows[at[0], 2 + n : 2 + n + m].astype(np.int8)
+            modes = rows.modes[at[0]]
             given = _given_rates(run, k, t, y, run.bound.f_in(t, y.copy(), modes))[i - first]
-            if _differ(given, row[5]) and (first, "rate") not in run.warned:
+            if _differ(given, event["rate"]) and (first, "rate") not in run.warned:
                 run.warned.add((first, "rate"))
                 warn_user(
                     f"`rate` of switch {run.bound.names[i]!r} is {given:.6g} at its event at t = {t:.9g}; g changes at "
-                    f"{row[5]:.6g} along the solution, which is what was used: correct it or leave it out.",
+                    f"{event['rate']:.6g} along the solution, which is what was used: correct it or leave it out.",
                     RateWarning,
                 )
 
@@ -76,7 +73,7 @@ def check_not_zero(run, g):
             return
         move = 0.1 * (k + 1) * (np.abs(run.y) + 1.0) * rng.uniform(-1.0, 1.0, run.y.size)
         try:
-            zero &= run.bound.g_values(run.t + 0.01 * (k + 1) * run._scale(), run.y + move) == 0.0
+            zero &= run.bound.g_values(run.t + 0.01 * (k + 1) * run.scale, run.y + move) == 0.0
         except Exception:  # outside its domain: not a constant
             return
     if zero.any():

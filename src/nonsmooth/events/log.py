@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.events.records import EV_JUMP, EV_TOUCH, KIND, UNILATERAL
+from nonsmooth._core.events.records import EV_JUMP, EV_TOUCH, Log
 from nonsmooth.results.events import Event
 
 
 class EventLog(Sequence[Event]):
-    """A sequence of `Event`: rows as the compiled loop leaves them, and records added by hand.
+    """A sequence of `Event`: the compiled loop's own log, and records added by hand.
 
     Parameters
     ----------
@@ -26,14 +26,14 @@ class EventLog(Sequence[Event]):
     def __init__(self, names: Sequence[str], n: int):
         self._names, self._n = names, n
         self._records: list[Event] = []
-        self._rows: list[tuple[np.ndarray, np.ndarray, frozenset[int]]] = []
+        self._logs: list[tuple[Log, np.ndarray, frozenset[int]]] = []
         self._waiting = 0
         self._ordered = True
 
-    def add_rows(self, rows: np.ndarray, ints: np.ndarray, resting: frozenset[int]) -> None:
-        """Rows of `nonsmooth._core.events.records.Output.ev`, with the state of the switches that they belong to."""
-        self._rows.append((rows, ints[:, KIND] == UNILATERAL, resting))
-        self._waiting += len(rows)
+    def add(self, log: Log, unilateral: np.ndarray, resting: frozenset[int]) -> None:
+        """Events of the compiled loop, with the state of the switches that they belong to."""
+        self._logs.append((log, unilateral, resting))
+        self._waiting += len(log.event)
 
     def append(self, event: Event) -> None:
         """Add a record."""
@@ -56,24 +56,21 @@ class EventLog(Sequence[Event]):
 
     def records(self) -> list[Event]:
         """All records."""
-        if self._rows:
-            n = self._n
-            for rows, unilateral, resting in self._rows:
-                for row, (t, which, code, direction, iterations, rate) in zip(rows, rows[:, :6].tolist()):
-                    i = int(which)
-                    kind = "touch" if code == EV_TOUCH else "switch"
-                    if kind == "switch" and unilateral[i]:
-                        kind = "open" if i in resting else "impact"
-                    extra: dict[str, Any] = {
-                        "direction": int(direction),
-                        "iterations": int(iterations),
-                        "rate": rate,
-                        "jump": code == EV_JUMP,
-                    }
-                    before, after = row[6 : 6 + n].copy(), row[6 + n :].copy()
-                    self._records.append(Event(t, kind, self._names[i], before, after, i, None, extra))
-            self._rows.clear()
-            self._waiting = 0
+        for log, unilateral, resting in self._logs:
+            for row, before, after in zip(log.event.tolist(), log.before, log.after):
+                t, i, code, direction, iterations, rate = row
+                kind = "touch" if code == EV_TOUCH else "switch"
+                if kind == "switch" and unilateral[i]:
+                    kind = "open" if i in resting else "impact"
+                extra: dict[str, Any] = {
+                    "direction": direction,
+                    "iterations": iterations,
+                    "rate": rate,
+                    "jump": code == EV_JUMP,
+                }
+                self._records.append(Event(t, kind, self._names[i], before, after, i, None, extra))
+        self._logs.clear()
+        self._waiting = 0
         return self._records
 
     def __len__(self) -> int:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import brentq
 
+from nonsmooth._core.events.records import Rows
+
 from .solution import Piece
 
 EPS = np.finfo(float).eps
@@ -41,44 +43,34 @@ class ScipyEvents:
         """Event function k."""
         return self.functions[k](t, y, *self.args)
 
-    def look(self, rows, Q, run):
+    def look(self, rows, run):
         """Look at new rows; if a terminal event is among them they are cut there and the run is stopped."""
-        n = self.y.size
-        for r in range(len(rows)):
-            t, flag, y = rows[r, 0], rows[r, 1], rows[r, 2 : 2 + n]
+        for r in range(rows.t.size):
+            t, y = rows.t[r], rows.y[r]
             new = [self.value(k, t, y) for k in range(len(self.functions))]
-            if flag == 0.0:
-                piece = Piece(self.t, t, self.y, Q[r])
-                roots = []
-                for k, (a, b) in enumerate(zip(self.g, new)):
-                    up, down = a <= 0 <= b, a >= 0 >= b
-                    if (up and self.direction[k] >= 0) or (down and self.direction[k] <= 0):
-                        roots.append(
-                            (
-                                brentq(
-                                    lambda s, k=k, piece=piece: self.value(k, s, piece(s)),
-                                    self.t,
-                                    t,
-                                    xtol=4 * EPS,
-                                    rtol=4 * EPS,
-                                ),
-                                k,
-                            )
-                        )
-                        self.count[k] += 1
-                roots.sort(reverse=bool(t < self.t))
-                for root, k in roots:
+            if rows.jump[r] == 0:
+                piece = Piece(self.t, t, self.y, rows.Q[r])
+                for root, k in self._roots(piece, new):
                     self.found[k].append((root, piece(root)))
                     if self.count[k] >= self.limit[k]:
-                        rows = rows[: r + 1].copy()
-                        rows[r, 0], rows[r, 2 : 2 + n] = root, piece(root)
-                        Q = Q[: r + 1].copy()
-                        Q[r] = _restricted(piece, root)
-                        run.status, run.message = 1, "A termination event occurred."
+                        run.stop("A termination event occurred.")
                         run.events.keep_within(run.t_0, abs(root - run.t_0))
-                        return rows, Q
+                        return _cut(rows, r, piece, root)
             self.t, self.y, self.g = t, y.copy(), new
-        return rows, Q
+        return rows
+
+    def _roots(self, piece, new):
+        """Zeros in the step of `piece` as (instant, function), in the order of time; `new` are the values at its end."""
+        roots = []
+        for k, (a, b) in enumerate(zip(self.g, new)):
+            up, down = a <= 0 <= b, a >= 0 >= b
+            if (up and self.direction[k] >= 0) or (down and self.direction[k] <= 0):
+                root = brentq(
+                    lambda s, k=k: self.value(k, s, piece(s)), self.t, piece.t, xtol=4 * EPS, rtol=4 * EPS
+                )
+                roots.append((root, k))
+                self.count[k] += 1
+        return sorted(roots, reverse=bool(piece.t < self.t))
 
     def t_events(self):
         """Times, one array for each event function."""
@@ -87,6 +79,13 @@ class ScipyEvents:
     def y_events(self):
         """States, one array for each event function."""
         return [np.array([y for _, y in found]) for found in self.found]
+
+
+def _cut(rows, r, piece, root):
+    """`rows` up to row r, which ends at `root` instead."""
+    rows = Rows(*(array[: r + 1].copy() for array in rows))
+    rows.t[r], rows.y[r], rows.Q[r] = root, piece(root), _restricted(piece, root)
+    return rows
 
 
 def _restricted(piece: Piece, t: float) -> np.ndarray:

@@ -9,7 +9,7 @@ from nonsmooth.integrators.driver import nested_eval
 
 
 class Piece(DenseOutput):
-    """Dense output of one step (a SciPy `DenseOutput`), in the nested basis of `nonsmooth._core.integrators.rk`."""
+    """Dense output of one step (a SciPy `DenseOutput`), in the nested basis of `nonsmooth._core.integrators.dense_output`."""
 
     def __init__(self, t_old, t, y_old, Q):
         super().__init__(t_old, t)

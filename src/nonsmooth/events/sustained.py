@@ -21,6 +21,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from nonsmooth._core.sliding.algebra import sliding_weights
+
 from .binding import Bound
 
 
@@ -66,7 +68,9 @@ class Held:
         steps = [self.bound.f_in(t, y, self._modes({**low_modes, i: 1})) - low for i in order]
         rate_low = self.rates(t, y, low, order)
         rate_of = np.array([self.rates(t, y, low + step, order) for step in steps]).T - rate_low[:, None]
-        alpha = np.linalg.lstsq(rate_of, -rate_low, rcond=None)[0]
+        alpha = np.empty(len(order))
+        scale = np.abs(rate_of).max(axis=1, initial=0.0) + 1e-300  # rows have the units of their g
+        sliding_weights(rate_of / scale[:, None], -rate_low / scale, len(order), alpha)
         return alpha, low, steps
 
     def rates(self, t, y, slope, which):

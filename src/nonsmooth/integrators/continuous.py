@@ -1,7 +1,7 @@
 """Continuous extensions from order conditions.
 
 A tableau without published dense output gets one here: weights ``b(theta)`` of the form (1) of
-`nonsmooth._core.integrators.rk` that fulfil the order conditions ``b(theta)^T Phi(tau) = theta^rho(tau) / gamma(tau)``
+`nonsmooth._core.integrators.dense_output` that fulfil the order conditions ``b(theta)^T Phi(tau) = theta^rho(tau) / gamma(tau)``
 for all rooted trees up to the order wanted (Butcher; Hairer, Norsett & Wanner 1993, II.2 and II.6). The
 conditions are linear in ``b``; of all solutions that keep values and slopes at both ends the one of least
 norm is taken.

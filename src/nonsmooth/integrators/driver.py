@@ -17,22 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.integrators.implicit_rk import JAC
-from nonsmooth._core.integrators.rk import (
-    EXPLICIT,
-    JAC_CONSTANT,
-    JAC_DIFFERENCES,
-    JAC_FUNCTION,
-    JAC_MODE,
-    K_0,
-    RHS,
-    Control,
-    Method,
-    Work,
-)
-from nonsmooth._core.integrators.runs import FULL, run
-from nonsmooth._core.integrators.single_step import adapt_function, dense_function, start, try_function
-from nonsmooth._core.jit import JIT_ENABLED, first_class, is_dispatcher
+from nonsmooth._core.calls.signatures import JACOBIAN, RESET, VALUE
+from nonsmooth._core.integrators import records
+from nonsmooth._core.integrators.records import Method, Solver
+from nonsmooth._core.integrators.runs import run
+from nonsmooth._core.integrators.single_step import STEPPERS, start
+from nonsmooth._core.integrators.user_functions import Functions, user_field, user_jacobian
+from nonsmooth._core.jit import JIT_ENABLED, Reference, address, address_record, is_dispatcher, user_kernel
 from nonsmooth.errors import InputError, NonFiniteStateError, StepLimitError
 
 from .tableaus import ALIASES, METHODS, get_method
@@ -40,36 +31,20 @@ from .tableaus import ALIASES, METHODS, get_method
 __all__ = [
     "ALIASES",
     "METHODS",
+    "Integration",
     "Run",
+    "UserProblem",
     "get_method",
     "integrate",
     "jacobian",
-    "make_control",
-    "make_work",
     "rhs",
+    "set_control",
 ]
 
 
-def make_work(method: Method, n: int, jac_mode: int = JAC_DIFFERENCES) -> Work:
-    """Work arrays for `n` unknowns."""
-    m = 0 if method.kind == EXPLICIT else n
-    work = Work(
-        F=np.zeros((K_0 + method.rows, n)),
-        X=np.zeros((2 * m, m)),
-        C=np.zeros((m + 1, m), dtype=np.complex128),
-        piv=np.zeros(2 * m, dtype=np.int64),
-        ints=np.zeros(16, dtype=np.int64),
-        reals=np.zeros(16),
-    )
-    work.ints[JAC_MODE] = jac_mode
-    return work
-
-
-def make_control(
+def set_control(
+    control,
     method: Method,
-    n: int,
-    rtol=1e-3,
-    atol=1e-6,
     max_step=np.inf,
     *,
     fixed=False,
@@ -77,62 +52,100 @@ def make_control(
     min_factor=0.2,
     max_factor=10.0,
     exponent=None,
-    norm=0,
-) -> Control:
-    """Step-size control with SciPy's defaults; ``fixed=True`` takes every step as proposed (the first step
-    size).
+    compere=False,
+) -> None:
+    """Step-size control with SciPy's defaults; ``fixed=True`` takes every step as proposed (the first step size)."""
+    control.max_step, control.safety = max_step, safety
+    control.min_factor, control.max_factor = min_factor, max_factor
+    control.exponent = -1.0 / (method.error_order + 1) if exponent is None else exponent
+    control.compere, control.fixed = compere, fixed
+
+
+class Integration:
+    """A `Solver` record, and all that its addresses point to.
+
+    Parameters
+    ----------
+    method : Method
+    n : int
+        Number of unknowns.
+    context : Reference
+        To the record the problem lives in.
+    field : Part
+        Right-hand side ``field(c, t, y, out)``.
     """
-    if exponent is None:
-        exponent = -1.0 / (method.error_order + 1)
-    tol = np.empty((2, n))
-    tol[0], tol[1] = rtol, atol
-    return Control(
-        tol=tol,
-        max_step=float(max_step),
-        safety=float(safety),
-        exponent=float(exponent),
-        min_factor=float(min_factor),
-        max_factor=float(max_factor),
-        norm=int(norm),
-        fixed=int(fixed),
-    )
+
+    def __init__(self, method, n, context, field):
+        self.method = method
+        at = address_record(**STEPPERS[method.kind], field=field, jacobian=0, context=context, solver=0)
+        self.solver: Solver = records.make_solver(at, method, n, records.Control())
+        self.reference = records.linked(self.solver)
+        self.address = self.reference.address
+        self._keep = context
+
+    def prepare(self, t_span, y0, rtol=1e-3, atol=1e-6, jac=None, **control):
+        """Span, start and tolerances; `jac` is a `Part` or a constant Jacobian (by default differences are used); options of
+        `set_control`.
+        """
+        solver, method = self.solver, self.method
+        set_control(solver.control, method, **control)
+        solver.rtol[:], solver.atol[:] = rtol, atol
+        solver.y[:] = y0
+        solver.now.t, solver.now.t_bound = t_span
+        if isinstance(jac, np.ndarray):
+            if method.kind != records.EXPLICIT:
+                solver.newton.jacobian = records.JAC_CONSTANT
+                solver.implicit.J[:] = jac
+        elif jac is not None:
+            solver.newton.jacobian = records.JAC_FUNCTION
+            solver.at.jacobian = jac.address
+
+    def start(self, first_step=0.0):
+        """Slope and first step size."""
+        start(self.address, float(first_step))
+
+    def counters(self) -> dict[str, int]:
+        """Numbers of evaluations, factorisations and steps, as a result has them."""
+        count = self.solver.count
+        return dict(zip(count.dtype.names, count.tolist()))
+
+
+class UserProblem:
+    """Compiled functions ``(t, y, p, out)`` of a user and their parameters, as the context of an integration."""
+
+    def __init__(self, p):
+        self.p = p
+        self.record = Functions(address_record(f=0, g=0, jacobian=0, reset=0), p)
+        self.reference = Reference(self.record)
+        self._keep: dict = {}
+
+    def use(self, **functions):
+        """Functions f, g, jacobian, reset, from now on; None is left out."""
+        for name, function in functions.items():
+            if function is not None:
+                signature = {"jacobian": JACOBIAN, "reset": RESET}.get(name, VALUE)
+                setattr(self.record.at, name, address(function, signature))
+                self._keep[name] = function
 
 
 def rhs(function: Callable) -> Any:
-    """A compiled function ``f(t, y, p, out)`` as a first-class right-hand side (jitted or plain,
-    compilable).
-    """
-    if not JIT_ENABLED or not (is_dispatcher(function) or hasattr(function, "__code__")):
-        return function
-    return first_class(_caller(function) if is_dispatcher(function) else function, RHS)
+    """A function ``f(t, y, p, out)``, jitted or compilable, as a right-hand side."""
+    return _compiled(function, VALUE)
 
 
 def jacobian(function: Callable) -> Any:
     """The same for ``jac(t, y, p, out)`` with `out` of shape (n, n)."""
-    if not JIT_ENABLED or not (is_dispatcher(function) or hasattr(function, "__code__")):
+    return _compiled(function, JACOBIAN)
+
+
+def _compiled(function, signature):
+    if not JIT_ENABLED:
         return function
-    return first_class(_caller(function) if is_dispatcher(function) else function, JAC)
 
-
-def _caller(function):
     def call(t, y, p, out):
         function(t, y, p, out)
 
-    return call
-
-
-def _no_jacobian(t, y, p, out):
-    pass
-
-
-_no_jac_cache: list = []
-
-
-def no_jacobian():
-    """Stands where the Jacobian is found by differences; never called."""
-    if not _no_jac_cache:
-        _no_jac_cache.append(first_class(_no_jacobian, JAC))
-    return _no_jac_cache[0]
+    return user_kernel(call if is_dispatcher(function) else function, signature, inner=True)
 
 
 class Run(NamedTuple):
@@ -160,7 +173,7 @@ class Run(NamedTuple):
 
 
 def nested_eval(y_0: np.ndarray, Q: np.ndarray, theta: np.ndarray) -> np.ndarray:
-    """Evaluate (1) of `nonsmooth._core.integrators.rk` for many pieces at once: y_0 (m, n), Q (m, rows, n), theta (m,)."""
+    """Evaluate (1) of `nonsmooth._core.integrators.dense_output` for many pieces at once: y_0 (m, n), Q (m, rows, n), theta (m,)."""
     acc = np.zeros_like(y_0)
     for j in range(Q.shape[1] - 1, -1, -1):
         acc = (acc + Q[:, j]) * (theta if j % 2 == 0 else 1.0 - theta)[:, None]
@@ -186,8 +199,8 @@ def integrate(
 
     Parameters
     ----------
-    f : first-class function ``f(t, y, p, out)``
-        Made by `rhs`.
+    f, jac : compiled functions ``(t, y, p, out)``
+        Made by `rhs` and `jacobian`; `jac` may be a constant array.
     t_span : (float, float)
     y0 : array_like, shape (n,)
     method : str
@@ -200,43 +213,43 @@ def integrate(
     if method not in METHODS and method not in ALIASES:
         raise InputError(f"`method` is {method!r}; known are {', '.join(METHODS)}.")
     y = np.array(y0, dtype=float).ravel()
-    n = y.size
     data = get_method(method)
-    work = make_work(data, n, JAC_DIFFERENCES if jac is None else JAC_FUNCTION)
-    if isinstance(jac, np.ndarray):
-        work.ints[JAC_MODE] = JAC_CONSTANT
-        work.X[:n] = jac
-        jac = None
-    control = make_control(data, n, rtol, atol, max_step, fixed=fixed)
-    p = np.ascontiguousarray(p, dtype=float)
-    jac = no_jacobian() if jac is None else jac
-    t, t_bound = float(t_span[0]), float(t_span[1])
-    start(data, f, t, y, t_bound, p, work, control, float(first_step))
-    rows = 3 + data.n_dense
-    functions = (try_function(data.kind), adapt_function(), dense_function())
-    ts, ys, qs = [np.array([t])], [y[None].copy()], []
-    for size in itertools.chain([64, 256], itertools.repeat(1024)):
-        t_out, y_out, q_out = np.empty(size), np.empty((size, n)), np.empty((size, rows, n))
-        count, t, status = run(data, *functions, f, jac, t, y, t_bound, p, work, control, t_out, y_out, q_out)
-        ts.append(t_out[:count])
-        ys.append(y_out[:count])
-        qs.append(q_out[:count])
-        if status != FULL:
-            break
-        if work.ints[3] > max_steps:
-            raise StepLimitError(f"integrate: more than {max_steps} steps; at t = {t:.6g} of {t_bound:.6g}.")
-    if status == 2:
-        raise NonFiniteStateError(f"integrate: the right-hand side is not finite at t = {t:.6g}.")
-    if status == 3:
-        raise StepLimitError(f"integrate: the step size fell below the spacing of numbers at t = {t:.6g}.")
-    ints = work.ints
-    return Run(
-        np.concatenate(ts),
-        np.concatenate(ys).T,
-        np.concatenate(qs),
-        int(ints[0]),
-        int(ints[1]),
-        int(ints[2]),
-        int(ints[3]),
-        int(ints[4]),
+    constant = isinstance(jac, np.ndarray)
+    problem = UserProblem(np.ascontiguousarray(p, dtype=float))
+    problem.use(f=f, jacobian=None if constant else jac)
+    integration = Integration(data, y.size, problem.reference, user_field)
+    integration.prepare(
+        (float(t_span[0]), float(t_span[1])),
+        y,
+        rtol,
+        atol,
+        jac if constant or jac is None else user_jacobian,
+        max_step=max_step,
+        fixed=fixed,
     )
+    integration.start(first_step)
+    now, count = integration.solver.now, integration.solver.count
+    ts, ys, qs = [np.array([now.t])], [y[None].copy()], []
+    for size in itertools.chain([64, 256], itertools.repeat(1024)):
+        t_out, y_out, q_out = (
+            np.empty(size),
+            np.empty((size, y.size)),
+            np.empty((size, data.dense_rows, y.size)),
+        )
+        made, status = run(integration.address, t_out, y_out, q_out)
+        ts.append(t_out[:made])
+        ys.append(y_out[:made])
+        qs.append(q_out[:made])
+        if status != records.FULL:
+            break
+        if count.nsteps > max_steps:
+            raise StepLimitError(
+                f"integrate: more than {max_steps} steps; at t = {now.t:.6g} of {now.t_bound:.6g}."
+            )
+    if status == records.NON_FINITE:
+        raise NonFiniteStateError(f"integrate: the right-hand side is not finite at t = {now.t:.6g}.")
+    if status == records.STEP_TOO_SMALL:
+        raise StepLimitError(
+            f"integrate: the step size fell below the spacing of numbers at t = {now.t:.6g}."
+        )
+    return Run(np.concatenate(ts), np.concatenate(ys).T, np.concatenate(qs), **integration.counters())

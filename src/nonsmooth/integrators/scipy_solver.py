@@ -8,25 +8,12 @@ import numpy as np
 from scipy.integrate import DenseOutput, OdeSolver
 
 from nonsmooth._core.calls.callbacks import PythonFunctions, python_f, python_jac
-from nonsmooth._core.integrators.rk import (
-    JAC_CONSTANT,
-    JAC_FUNCTION,
-    JAC_MODE,
-    K_0,
-    NFEV,
-    NJEV,
-    NLU,
-    NON_FINITE,
-    NREJECTED,
-    Q_0,
-    Y_NEW,
-)
-from nonsmooth._core.integrators.runs import advance, late_dense
-from nonsmooth._core.integrators.single_step import adapt_function, dense_function, start, try_function
-from nonsmooth._core.jit import address_of
+from nonsmooth._core.integrators.records import EXPLICIT, NON_FINITE
+from nonsmooth._core.integrators.runs import late_dense, one_step
+from nonsmooth._core.integrators.user_functions import user_field, user_jacobian
 from nonsmooth.errors import NonFiniteStateError, StepLimitError
 
-from .driver import make_control, make_work, nested_eval, no_jacobian
+from .driver import Integration, UserProblem, nested_eval
 from .tableaus import get_method
 
 EPS = np.finfo(float).eps
@@ -54,7 +41,7 @@ class SingleStepSolver(OdeSolver):
         **extraneous,
     ):
         method = get_method(self.name)
-        if jac is not None and method.kind == 0:
+        if jac is not None and method.kind == EXPLICIT:
             extraneous = {**extraneous, "jac": jac}
         if extraneous:
             listed = ", ".join(f"`{name}`" for name in extraneous)
@@ -72,48 +59,42 @@ class SingleStepSolver(OdeSolver):
         self.y = np.array(self.y, dtype=float)
         self.y_old = None
         self.method = method
-        self.work = make_work(method, self.n)
-        self.control = make_control(method, self.n, rtol, atol, max_step)
-        self.functions = (try_function(method.kind), adapt_function(), dense_function())
-        self.jac = self._jacobian(jac)
+        matrix = self._constant_jacobian(jac)
+        jac = jac if callable(jac) and method.kind != EXPLICIT else None
         single = (lambda t, y: fun(t, y[:, None]).ravel()) if vectorized else fun
-        self.python = PythonFunctions(self.n, 0, single, None, self.jac)
-        self.p = np.array([self.python.handle])
-        self.f = python_f() if self.compiled is None else self.compiled
-        jac_function = python_jac() if self.jac is not None else no_jacobian()
-        self.entry = tuple(address_of(function) for function in (*self.functions, self.f, jac_function))
-        self.t_start, self.y_start = self.t, self.y.copy()
+        self.python = PythonFunctions(self.n, 0, single, None, jac)
+        self.problem = UserProblem(np.array([self.python.handle]))
+        self.problem.use(
+            f=python_f() if self.compiled is None else self.compiled,
+            jacobian=None if jac is None else python_jac(),
+        )
+        self.integration = Integration(method, self.n, self.problem.reference, user_field)
+        self.integration.prepare(
+            (self.t, float(t_bound)),
+            self.y,
+            rtol,
+            atol,
+            matrix if jac is None else user_jacobian,
+            max_step=max_step,
+        )
+        self.solver = self.integration.solver
+        self.pending = 0  # 1: a step has been made and not yet been accepted
         self.failure = None
         with self.python:
-            start(
-                method,
-                self.f,
-                self.t,
-                self.y_start,
-                float(t_bound),
-                self.p,
-                self.work,
-                self.control,
-                float(first_step or 0.0),
-            )
+            self.integration.start(first_step or 0.0)
         self._raise_kept()
         self._count()
 
-    def _jacobian(self, jac):
-        """Mode of the Jacobian; the Python function if there is one."""
-        if jac is None or self.method.kind == 0:
+    def _constant_jacobian(self, jac):
+        """The Jacobian if it is a matrix."""
+        if jac is None or callable(jac) or self.method.kind == EXPLICIT:
             return None
-        if callable(jac):
-            self.work.ints[JAC_MODE] = JAC_FUNCTION
-            return jac
         matrix = np.asarray(jac, dtype=float)
         if matrix.shape != (self.n, self.n):
             raise ValueError(
                 f"`jac` is expected to have shape {(self.n, self.n)}, but actually has {matrix.shape}."
             )
-        self.work.ints[JAC_MODE] = JAC_CONSTANT
-        self.work.X[: self.n] = matrix
-        return None
+        return matrix
 
     def _raise_kept(self):
         if self.python.error is not None:
@@ -124,39 +105,28 @@ class SingleStepSolver(OdeSolver):
             raise self.python.error
 
     def _count(self):
-        ints = self.work.ints
-        self.nfev, self.njev, self.nlu = int(ints[NFEV]), int(ints[NJEV]), int(ints[NLU])
-        self.nrejected = int(ints[NREJECTED])
+        for name, value in self.integration.counters().items():
+            if name != "nsteps":
+                setattr(self, name, value)
 
     def _step_impl(self):
-        t, t_bound = self.t, float(self.t_bound)
         with self.python:
-            h, status = advance(
-                self.entry,
-                self.method,
-                self.t_start,
-                t,
-                self.y_start,
-                t_bound,
-                self.p,
-                self.work,
-                self.control,
-            )
-        if self.python.error is not None:
-            self._raise_kept()
-        self.t_start = t
+            status = one_step(self.integration.address, self.pending)
+        self._raise_kept()
         self._count()
+        self.pending = int(status == 0)
         if status != 0:
             return False, self._failure(status)
-        self.y_old = self.y_start
-        self.t = t_bound if h == t_bound - t else t + h
-        self.y = self.work.F[Y_NEW].copy()
+        h, bound = self.solver.now.h, self.solver.now.t_bound
+        self.y_old = self.solver.y.copy()
+        self.t = bound if h == bound - self.t else self.t + h
+        self.y = self.solver.step.y_new.copy()
         return True, None
 
     def _failure(self, status):
         """Message of a failed step; the typed error is kept as `failure`."""
         if status == NON_FINITE:
-            slope = self.work.F[K_0 + self.method.stages]
+            slope = self.solver.step.K[self.method.stages]
             where = np.flatnonzero(~np.isfinite(slope))
             part = (
                 f"component {where[0]} of `fun` is {slope[where[0]]}" if where.size else "`fun` is not finite"
@@ -172,12 +142,11 @@ class SingleStepSolver(OdeSolver):
         return TOO_SMALL
 
     def _dense_output_impl(self):
-        h = self.t - self.t_old
         with self.python:
-            rows = late_dense(self.entry, self.method, self.t_old, self.y_start, h, self.p, self.work)
+            rows = late_dense(self.integration.address, self.t - self.t_old)
         self._raise_kept()
         self._count()
-        return _Piece(self.t_old, self.t, self.y_start.copy(), self.work.F[Q_0 : Q_0 + rows].copy())
+        return _Piece(self.t_old, self.t, self.y_old, self.solver.step.Q[:rows].copy())
 
 
 class _Piece(DenseOutput):

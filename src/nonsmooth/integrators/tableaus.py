@@ -16,7 +16,7 @@ from functools import cache
 
 import numpy as np
 
-from nonsmooth._core.integrators.rk import EXPLICIT, RADAU, SDIRK, Method
+from nonsmooth._core.integrators.records import EXPLICIT, RADAU, SDIRK, Method, Tableau
 
 from . import dop853_data
 from .continuous import dense_rows, stage_weights
@@ -38,7 +38,7 @@ def explicit(
     c : sequence
         Nodes.
     D, extra_rows, extra_c
-        Dense output: rows of D and further stages (see `nonsmooth._core.integrators.rk`).
+        Dense output: rows of D and further stages (see `nonsmooth._core.integrators.dense_output`).
     """
     s = len(c)
     total = s + 1 + len(extra_c)
@@ -62,16 +62,17 @@ def explicit(
 
 
 def pack(kind, stages, extra, order, error_order, A, b, c, E, D=()) -> Method:
-    """The record of a method from its tableau (see `Method` for the layout)."""
-    S, m = A.shape[0], len(D)
-    table = np.zeros((S + 4 + m, S))
-    table[:S] = A
-    table[S, : len(b)] = b
-    table[S + 1, : len(c)] = c
-    table[S + 2 : S + 4, : np.shape(E)[1]] = E
-    if m:
-        table[S + 4 :] = D
-    return Method(kind, stages, extra, order, error_order, S, m, table)
+    """The record of a method from its tableau, padded to the number of all its stages."""
+    S = len(A)
+
+    def padded(rows):
+        out = np.zeros((len(rows), S))
+        for k, row in enumerate(rows):
+            out[k, : len(row)] = row
+        return out
+
+    tableau = Tableau(np.ascontiguousarray(A), padded([b])[0], padded([c])[0], padded(E), padded(D))
+    return Method(kind, stages, extra, order, error_order, tableau)
 
 
 def rk23() -> Method:
@@ -156,10 +157,10 @@ def rkf78() -> Method:
     b_error[[0, 10, 11, 12]] = np.array([1, 1, -1, -1]) * 41 / 840
     bare = explicit(rows, b, b_error, c, order=8, error_order=7)
     points = (0.25, 0.75)
-    extra = [dict(enumerate(stage_weights(bare.table[:14], theta, 5))) for theta in points]
+    extra = [dict(enumerate(stage_weights(bare.tableau.A, theta, 5))) for theta in points]
     options = dict(order=8, error_order=7, extra_rows=extra, extra_c=points)
     full = explicit(rows, b, b_error, c, **options)
-    return explicit(rows, b, b_error, c, D=dense_rows(full.table[:16], full.table[16], 13, 6), **options)
+    return explicit(rows, b, b_error, c, D=dense_rows(full.tableau.A, full.tableau.b, 13, 6), **options)
 
 
 def dop853() -> Method:
@@ -210,7 +211,7 @@ def sdirk4() -> Method:
 
 
 def radau() -> Method:
-    """Radau IIA of order 5 (its numbers stand beside its step in `nonsmooth._core.integrators.implicit_rk`)."""
+    """Radau IIA of order 5 (its numbers stand beside its step in `nonsmooth._core.integrators.radau`)."""
     s6 = 6**0.5
     c = np.array([0, (4 - s6) / 10, (4 + s6) / 10, 1, 1])
     return pack(RADAU, 4, 0, 5, 3, np.zeros((5, 5)), [], c, np.zeros((2, 5)))

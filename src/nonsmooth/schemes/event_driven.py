@@ -103,11 +103,10 @@ class EventDrivenRun(SchemeRun):
                 f'element {law!r} has a set of its own, whose modes cannot be told apart: use method="extrapolated-moreau".'
             )
         method = get_method(scheme.integrator)
-        s, rows = method.stages, method.rows
-        table = method.table
+        s, tableau = method.stages, method.tableau
         self.own = smooth_motion.make_own(
-            model.size(), np.ascontiguousarray(table[: s + 1, : s + 1]), np.ascontiguousarray(table[rows + 1, : s + 1]),
-            np.ascontiguousarray(table[rows + 2 : rows + 4, : s + 1]),
+            model.size(), np.ascontiguousarray(tableau.A[: s + 1, : s + 1]), tableau.c[: s + 1].copy(),
+            np.ascontiguousarray(tableau.E[:, : s + 1]),
         )  # fmt: skip
         super().__init__(
             scheme, model, t, q, u, plan,

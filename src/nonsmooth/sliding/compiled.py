@@ -2,7 +2,7 @@
 
 Three compiled functions hold all that is special of a system: its fields, its indicators and their gradients, each writing
 what a mask asks for. `nonsmooth._core.sliding.functions` makes of them the sliding field and the switching function; it
-reaches them at their addresses, which stand in the array `p` of a run.
+reaches them at their addresses.
 """
 
 from __future__ import annotations
@@ -12,22 +12,8 @@ from dataclasses import field as default
 
 import numpy as np
 
-from nonsmooth._core.jit import JIT_ENABLED, addresses, user_kernel
-from nonsmooth._core.sliding.functions import COMBINE, PART, combine_in, register
-from nonsmooth._core.sliding.layout import (
-    A_COMBINE,
-    A_FIELDS,
-    A_GRADIENTS,
-    A_INDICATORS,
-    HEAD,
-    P_M,
-    P_N,
-    P_R,
-    SIZE,
-    STARTS,
-    WORST,
-    layout,
-)
+from nonsmooth._core.jit import JIT_ENABLED, user_kernel
+from nonsmooth._core.sliding.records import PART, SYSTEM
 from nonsmooth.errors import ModelError, ShapeError
 from nonsmooth.model.derivatives import Differentiator
 from nonsmooth.model.functions import UserFunction
@@ -40,22 +26,21 @@ class CompiledSystem:
 
     Attributes
     ----------
-    head : ndarray
-        The block of a run in `p` as it is at the start: sizes, addresses, first regions of the groups.
-    n, starts, lay
-        Number of states, first region of each group, offsets into p (see `_core.sliding.layout`).
+    functions : dict
+        Compiled fields, indicators and gradients with their signature, as `address_record` takes them.
+    n, starts
+        Number of states, first region of each group.
     derivatives : dict
         Where the gradients come from.
     keep : list
-        Compiled functions and scratch arrays that the addresses point to.
+        Scratch arrays that the compiled functions point to.
     python : PythonSystem
         The same functions for calls from Python.
     """
 
-    head: np.ndarray
+    functions: dict
     n: int
     starts: np.ndarray
-    lay: np.ndarray
     parameters: Parameters
     derivatives: dict
     keep: list
@@ -63,13 +48,10 @@ class CompiledSystem:
     seen: dict = default(default_factory=dict)
     named: dict = default(default_factory=dict)
 
-    def new_p(self):
-        """A fresh parameter array: the user's values, then the block of the run."""
-        p = np.zeros(int(self.lay[SIZE]))
-        p[: self.parameters.flat.size] = self.parameters.flat
-        p[self.lay[HEAD] : self.lay[HEAD] + self.head.size] = self.head
-        p[-1] = self.lay[HEAD]
-        return p
+    @property
+    def n_regions(self):
+        """Number of regions of all groups."""
+        return int(self.starts[-1])
 
 
 class PythonSystem:
@@ -233,28 +215,21 @@ def _parameter_key(params):
 
 
 def _build(python, t0, x0):
-    n, R = python.n, len(python.fields)
-    starts = np.array(python.starts, dtype=np.int64)
-    lay = layout(python.parameters.flat.size, n, R, len(starts) - 1)
+    n = python.n
     differ = Differentiator(t0, x0, x0, python.parameters.flat)
     functions = (
         _rows_function(python.fields + [python.smooth], n, x0, t0),
         _indicator_function(python.indicators, python.mirror, n, x0, t0),
         _gradient_function(python, differ, n, x0, t0),
-        combine_in,
     )
-    head = np.zeros(int(lay[STARTS] - lay[HEAD]) + starts.size)
-    head[[P_N, P_R, P_M]] = n, R, starts.size - 1
-    # Addresses are below 2^53: a float64 holds them exactly.
-    where = [A_FIELDS, A_INDICATORS, A_GRADIENTS, A_COMBINE]
-    if JIT_ENABLED:
-        head[where] = addresses(functions, (PART, PART, PART, COMBINE))
-    else:
-        head[where] = [register(function) for function in functions]
-    head[WORST] = 1.0
-    head[lay[STARTS] - lay[HEAD] :] = starts
     return CompiledSystem(
-        head, n, starts, lay, python.parameters, differ.sources, [differ.keep, functions], python
+        {name: (function, PART) for name, function in zip(SYSTEM, functions)},
+        n,
+        np.array(python.starts, dtype=np.int64),
+        python.parameters,
+        differ.sources,
+        differ.keep,
+        python,
     )
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 import numpy as np
 
 from nonsmooth._core.lcp.lemke import SOLVED, lemke
-from nonsmooth._core.sliding import layout as core
+from nonsmooth._core.sliding import records as core
 from nonsmooth._core.sliding.algebra import SINGULAR, build_lcp, combine, project
 from nonsmooth._core.sliding.functions import field, model, switch
-from nonsmooth._core.sliding.sets import active_sets, set_active
+from nonsmooth._core.sliding.run import activate, carry_out, evaluate
 from nonsmooth.errors import EventError, IntegrationError, NonUniqueWarning, ZenoWarning
 
 from .report import Report
@@ -31,14 +31,25 @@ class Decisions(Report):
         """All indicators at the present point."""
         self.watch[:] = 1.0
         self.evaluate(switch, reuse=True)
-        return self.part(core.H, self.R).copy()
+        return self.run.values.h.copy()
 
     def evaluate(self, function, reuse=False):
         """Call `switch` or `model` at the present point; the components (or the mask of gradients) are returned."""
-        self.head[core.REUSE] = 1.0 if reuse else 0.0
-        function(self.t, self.y, self.p, self.C[core.G_ROOT])
-        self.head[core.REUSE] = 0.0
-        return self.C[core.G_ROOT]
+        self.run.watch.reuse = reuse
+        evaluate(function.address, self.address, self.t, self.y, self.psi.root)
+        self.run.watch.reuse = 0
+        return self.psi.root
+
+    def set_active(self, members):
+        """Make `members` the active set, without more."""
+        self.run.set.chosen[:] = members
+        activate(self.address)
+
+    def commit(self, members):
+        """Continue with the active set `members`."""
+        self.solver.now.t_bound = min(self.t1, self.t_star)
+        self.run.set.chosen[:] = members
+        carry_out(self.run.at.commit, self.address)
 
     def scale_indicators(self):
         """Size of the indicators of each group: their spread, or what their gradients make of the size of
@@ -57,7 +68,7 @@ class Decisions(Report):
                 speed = float(np.abs(self.F[members]).max(initial=0.0))
                 size = max(float(np.abs(self.y).max(initial=0.0)), 0.1 * speed * self.span, 1e-300)
                 spread = 1e-3 * float(np.abs(G - G[0]).max(initial=0.0)) * size
-            self.C[core.H_SCALE, members] = np.maximum(self.C[core.H_SCALE, members], spread)
+            self.psi.scale[members] = np.maximum(self.psi.scale[members], spread)
 
     def trial_from_indicators(self):
         """I_0 = I_eps(x): regions within eps of the smallest indicator of their group."""
@@ -68,7 +79,7 @@ class Decisions(Report):
         starts = self.c.starts
         for j in range(len(starts) - 1):
             members = slice(starts[j], starts[j + 1])
-            limit = self.opt[core.EPSILON] * self.C[core.H_SCALE, members]
+            limit = self.info.epsilon * self.psi.scale[members]
             self.watch[members] = (h[members] - h[members].min() <= limit).astype(float)
 
     def trial_after(self):
@@ -86,10 +97,11 @@ class Decisions(Report):
             raise EventError(
                 f"solve_filippov: the gradient of indicator {self.region(int(wrong[0]))} is not finite at t = {self.t:.9g}"
             )
-        count = active_sets(self.state, self.sets, self.flags)
+        count = carry_out(self.run.at.sets, self.address)
         if count == -1:
             return self.one_by_lemke(self.watch.copy())
-        return [(self.sets[k].copy(), bool(self.flags[k])) for k in range(count)]
+        I = self.run.set
+        return [(I.found[k].copy(), bool(I.degenerate[k])) for k in range(count)]
 
     def one_by_lemke(self, trial):
         """More than 16 unknowns: one solution of (13) by Lemke's method, which exists by Lemma 2."""
@@ -197,19 +209,27 @@ class Decisions(Report):
         smallest.
         """
         saved = self.active.copy(), self.watch.copy()
-        set_active(self.state, members)
+        self.set_active(members)
         dt = 1e-4 * min(self.span, abs(self.t1 - self.t))
         slope, middle = np.zeros(self.n), np.zeros(self.n)
-        field(self.t, self.y, self.p, slope)
-        field(self.t + 0.5 * dt, self.y + 0.5 * dt * slope, self.p, middle)
+        evaluate(field.address, self.address, self.t, self.y, slope)
+        evaluate(field.address, self.address, self.t + 0.5 * dt, self.y + 0.5 * dt * slope, middle)
         self.watch[:] = 1.0
-        switch(self.t + dt, self.y + dt * middle, self.p, self.C[core.G_ROOT])
-        good = bool(np.all(self.C[core.G_ROOT] >= 0.0))
-        set_active(self.state, saved[0])
+        evaluate(switch.address, self.address, self.t + dt, self.y + dt * middle, self.psi.root)
+        good = bool(np.all(self.psi.root >= 0.0))
+        self.set_active(saved[0])
         self.evaluate_indicators()
         self.watch[:] = saved[1]
         self.evaluate(model)
         return good
+
+    def settle_at_end(self):
+        """A switching point exactly at the end of the span is reached, but not passed: it happens there as anywhere else."""
+        reached = (self.psi.armed > 0.0) & (self.psi.start <= self.psi.eps)
+        if reached.any():
+            self.info.component = int(np.flatnonzero(reached)[0])
+            self.trial_after()
+            self.decide("end")
 
     # -- where the theory gives out
 
@@ -247,8 +267,8 @@ class Decisions(Report):
         Where an indicator vanishes faster than the time that is left (the twisting controller: with its square) the points
         cannot be told apart long before `accumulation` is due, and no active set holds any more.
         """
-        left = self.opt[core.T_ZENO] - self.t
-        return self.info[core.N_RING] > 10 and 0.0 < left <= 1e-2 * self.span
+        left = self.info.t_zeno - self.t
+        return self.info.points > 10 and 0.0 < left <= 1e-2 * self.span
 
     def small_step(self, text):
         """Fallback: a Taubert-type step, Euler with the least-norm selection of the field, then a new active
@@ -270,7 +290,7 @@ class Decisions(Report):
         self.evaluate(model)
         slope, _, _ = self.slope_of(members.copy())
         self.y += dt * slope
-        self.opt[core.T] = self.t + dt
+        self.solver.now.t = self.t + dt
         self.trial_from_indicators()
         found = self.solve_sets()
         if not found:
@@ -286,13 +306,16 @@ class Decisions(Report):
         `rows` are the steps of this slice. Four switching points make a turn (or several) around an intersection of two
         surfaces; all that vanishes there and all that drifts meanwhile is smooth from turn to turn.
         """
-        rows = np.concatenate([*self.out.steps[-3:], rows])
+        t, y = (
+            np.concatenate([getattr(part, name) for part in (*self.out.rows[-3:], rows)])
+            for name in ("t", "y")
+        )
         known = [(self.t, self.y.copy())]
         for back in (4, 8):
-            if self.info[core.N_RING] > back:
-                at = int(np.searchsorted(rows[:, 0], self.ring[back]))
-                if at < len(rows) and rows[at, 0] == self.ring[back]:
-                    known.append((self.ring[back], rows[at, 1 : 1 + self.n]))
+            if self.info.points > back:
+                at = int(np.searchsorted(t, self.run.ring[back]))
+                if at < t.size and t[at] == self.run.ring[back]:
+                    known.append((self.run.ring[back], y[at]))
         limit = np.zeros(self.n)
         for i, (t, x) in enumerate(known):
             others = [s for k, (s, _) in enumerate(known) if k != i]
@@ -301,42 +324,32 @@ class Decisions(Report):
 
     def accumulation(self):
         """Switching points accumulate: continue at their limit on all surfaces that were crossed."""
-        t_star = min(float(self.opt[core.T_ZENO]), self.t1)
-        c, e = int(self.info[core.COUNT_OUT]), int(self.info[core.COUNT_EVENTS])
-        steps, Q, events = self.slice
-        located = self.located + e
-        rows = np.concatenate([*self.out.events[-7:], events[:e]])[-6:]
-        hits = [*rows[:, 1].astype(int), int(self.info[core.COMPONENT])]
-        crossed = {int(np.searchsorted(self.c.starts, k, side="right") - 1) for k in hits}
+        t_star = min(float(self.info.t_zeno), self.t1)
+        run, used = self.run, self.run.used
+        crossed = self.crossed_lately()
         members = self.active.copy()
         for j in crossed:
             members[self.c.starts[j] : self.c.starts[j + 1]] = 1.0
         self.warn(
             ZenoWarning,
-            f"solve_filippov: switching points of {', '.join(self.names[j] for j in sorted(crossed))} accumulate at "
-            f"t = {t_star:.12g} ({located} located); the run continues on their intersection",
+            f"solve_filippov: switching points of {', '.join(self.names[j] for j in crossed)} accumulate at "
+            f"t = {t_star:.12g} ({self.located + used.events} located); the run continues on their intersection",
             f"zeno {t_star:.6g}",
         )
-        self.out.accumulations.append((t_star, sorted(crossed)))
-        before = events[e - 1, 2 + self.R :].copy() if e else self.active.copy()
-        self.y[:] = self.limit_of_states(t_star, steps[:c])
-        set_active(self.state, members)
-        self.opt[core.T] = t_star
+        self.out.accumulations.append((t_star, crossed))
+        before = run.log.after[used.events - 1].astype(float) if used.events else self.active.copy()
+        self.y[:] = self.limit_of_states(t_star, core.Rows(*(array[: used.rows] for array in run.rows)))
+        self.set_active(members)
+        self.solver.now.t = t_star
         for _ in range(3):
             self.watch[:] = 1.0
             self.evaluate(switch)
-            project(self.c.starts, members, self.part(core.H, self.R), self.G, self.y)
+            project(self.c.starts, members, run.values.h, self.G, self.y)
         self.evaluate_indicators()
-        self.info[core.N_RING] = 0
-        set_active(self.state, before)
+        self.info.points = 0
+        self.set_active(before)
         self.watch[:] = members
-        last = steps[c - 1] if c else self.out.steps[-1][-1]
-        steps[c, 0], steps[c, 1 : 1 + self.n], steps[c, 1 + self.n :] = t_star, self.y, self.active > 0
-        if self.o.dense:
-            Q[c] = 0.0
-            Q[c, -1] = t_star - last[0]
-            Q[c, 0] = self.y - last[1 : 1 + self.n]
-        self.info[core.COUNT_OUT] = c + 1
+        self.add_row()
         self.evaluate(model)
         _, z, ratio = self.slope_of(members)
         if -0.5 < ratio <= SINGULAR and z[members > 0].min() >= 0.0:
@@ -345,3 +358,21 @@ class Decisions(Report):
             self.commit(members)
         else:
             self.decide("zeno")
+
+    def crossed_lately(self):
+        """Groups of the last seven switching points."""
+        logs = [*(log.component for log in self.out.log[-7:]), self.run.log.component[: self.run.used.events]]
+        hits = [*np.concatenate(logs)[-6:], int(self.info.component)]
+        return sorted({int(np.searchsorted(self.c.starts, k, side="right") - 1) for k in hits})
+
+    def add_row(self):
+        """Store the present state as the end of a straight step."""
+        rows, c = self.run.rows, int(self.run.used.rows)
+        t_last, y_last = (
+            (rows.t[c - 1], rows.y[c - 1]) if c else (self.out.rows[-1].t[-1], self.out.rows[-1].y[-1])
+        )
+        rows.t[c], rows.y[c], rows.active[c] = self.t, self.y, self.active > 0
+        if self.o.dense:
+            rows.Q[c] = 0.0
+            rows.Q[c, 0], rows.length[c] = self.y - y_last, self.t - t_last
+        self.run.used.rows = c + 1

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nonsmooth._core.integrators.rk import EXPLICIT
-from nonsmooth._core.sliding import layout as core
+from nonsmooth._core.integrators.records import EXPLICIT
+from nonsmooth._core.sliding.records import Log, Rows
 from nonsmooth.integrators.driver import nested_eval
 from nonsmooth.results.audit.lazy import LazyAudit
 from nonsmooth.results.events import Event, EventList
@@ -20,8 +20,9 @@ from .report import named_all
 class FilippovSolution:
     """Dense output of a run: ``sol(t)`` is (n,) or (n, len(t)); right limits at switching points."""
 
-    def __init__(self, t, y, Q):
+    def __init__(self, t, y, Q, length):
         self.t, self.y, self.Q = t, y, Q
+        self.length = length  # of time of each polynomial; a step cut on dense output keeps the whole one
 
     def __call__(self, t):
         times = np.atleast_1d(np.asarray(t, dtype=np.float64))
@@ -29,11 +30,9 @@ class FilippovSolution:
             out = np.repeat(self.y[:, :1], times.size, axis=1)
         else:
             at = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.Q) - 1)
-            h = self.Q[
-                at, -1, 0
-            ]  # length of time of the polynomial; a step cut on dense output keeps the whole one
+            h = self.length[at]
             theta = np.where(h > 0.0, (times - self.t[at]) / np.where(h > 0.0, h, 1.0), 1.0)
-            out = nested_eval(self.y.T[at], self.Q[at, :-1], theta).T
+            out = nested_eval(self.y.T[at], self.Q[at], theta).T
             end = times >= self.t[-1]
             out[:, end] = self.y[:, -1:]
         return out[:, 0] if np.ndim(t) == 0 else out
@@ -41,7 +40,7 @@ class FilippovSolution:
 
 def _modes(active, starts):
     """0 inactive, 1 member of a sliding set, 2 the only active region of its group; (regions, times)."""
-    modes = active.T.astype(np.int8)
+    modes = active.T.copy()
     members = np.add.reduceat(modes, starts[:-1], axis=0) if modes.shape[0] else modes
     modes *= np.where(members == 1, 2, 1).astype(np.int8).repeat(np.diff(starts), axis=0)
     return modes
@@ -98,24 +97,25 @@ def _kind(t, old, new, accumulated):
     return "switch"
 
 
-def _joined(parts):
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def _joined(kind, parts, empty):
+    """The arrays of all slices."""
+    return kind(*(np.concatenate(arrays) for arrays in zip(empty, *parts)))
 
 
 def result_of(system, run, x0, times, want_dense, status=0, message=""):
     """The `Result` of `run` (a `FilippovRun`), at `times` or at the ends of its steps."""
-    o, starts, n, R = run.out, run.c.starts, run.n, run.R
-    count = sum(len(rows) for rows in o.steps)
-    steps = np.empty((count + 1, 1 + n + R))
-    np.concatenate([*o.steps, np.zeros((0, 1 + n + R))], out=steps[1:])
-    steps[0, 0], steps[0, 1 : 1 + n] = run.t0, x0
-    steps[0, 1 + n :] = steps[1, 1 + n :] if count else run.active
-    events = _joined(o.events) if o.events else np.zeros((0, 2 + 2 * R))
-    t, event_t = steps[:, 0], events[:, 0]
+    o, starts = run.out, run.c.starts
+    nothing = Rows(*(array[:0] for array in run.run.rows)), Log(*(array[:0] for array in run.run.log))
+    rows, log = _joined(Rows, o.rows, nothing[0]), _joined(Log, o.log, nothing[1])
+    first = rows.active[:1] if rows.t.size else (run.active[None] > 0).astype(np.int8)
+    t = np.concatenate([[run.t0], rows.t])
+    steps_y = np.concatenate([x0[None], rows.y])
+    steps_active = np.concatenate([first, rows.active])
+    event_t = log.t
     counts = run.counts
     counts["total"] = counts["f"] + counts["h"] + 6 * counts["grad_h"]
     edges = [run.t0, *event_t.tolist(), float(t[-1])]
-    sets = named_all(np.concatenate([steps[:1, 1 + n :], events[:, 2 + R :]]), starts, run.c.named)
+    sets = named_all(np.concatenate([first, log.after]), starts, run.c.named)
     pieces = list(zip(edges[:-1], edges[1:], sets))
     names, accumulated = run.names, [t for t, _ in o.accumulations]
     extra = {
@@ -125,34 +125,31 @@ def result_of(system, run, x0, times, want_dense, status=0, message=""):
         "notes": list(o.notes),
         "gradient_sources": dict(run.c.derivatives),
         "located": {
-            "on dense output": int(run.info[core.N_ON_DENSE]),
-            "on integration": int(run.info[core.N_ON_STEP]),
+            "on dense output": int(run.run.counts.on_dense),
+            "on integration": int(run.run.counts.on_step),
         },
     }
     solution = None
-    if run.o.dense and o.Q:
-        solution = FilippovSolution(t, steps[:, 1 : 1 + n].T, _joined(o.Q))
+    if run.o.dense and o.rows:
+        solution = FilippovSolution(t, steps_y.T, rows.Q, rows.length)
     if times is not None:
         at = np.clip(np.searchsorted(t, times, side="left"), 0, t.size - 1)
         y = np.repeat(x0[:, None], times.size, axis=1) if solution is None else solution(times)
-        t_out, active, dt = times, steps[at, 1 + n :], np.diff(t, prepend=t[0])[at]
+        t_out, active, dt = times, steps_active[at], np.diff(t, prepend=t[0])[at]
     else:
         # Switching points twice: left limit, right limit (the state is the same, the active set is not).
         twice = np.searchsorted(t, event_t, side="left")
         twice = twice[twice < t.size]
-        rows = (
-            np.repeat(np.arange(t.size), np.bincount(twice, minlength=t.size) + 1)
-            if twice.size
-            else slice(None)
-        )
-        chosen = steps[rows]
-        t_out, y, active = chosen[:, 0].copy(), chosen[:, 1 : 1 + n].T, chosen[:, 1 + n :]
+        at = np.arange(t.size)
+        if twice.size:
+            at = np.repeat(at, np.bincount(twice, minlength=t.size) + 1)
+        t_out, y, active = t[at], steps_y[at].T, steps_active[at]
         dt = np.empty(t_out.size)
         dt[0] = 0.0
         np.subtract(t_out[1:], t_out[:-1], out=dt[1:])
         if twice.size:
-            second = np.flatnonzero(rows[1:] == rows[:-1]) + 1
-            active[second] = events[: second.size, 2 + R :]
+            second = np.flatnonzero(at[1:] == at[:-1]) + 1
+            active[second] = log.after[: second.size]
     if want_dense and solution is not None:
         extra["sol"] = solution
     law_names = [
@@ -160,8 +157,9 @@ def result_of(system, run, x0, times, want_dense, status=0, message=""):
     ]
     switches = LazyEvents(lambda: _events(names, pieces, accumulated))
     data = {
-        "t": t, "y": steps[:, 1 : 1 + n], "active": steps[:, 1 + n :], "events": events, "rtol": run.o.rtol,
-        "atol": np.asarray(run.o.atol), "epsilon": float(run.opt[core.EPSILON]), "fixed": run.o.fixed,
+        "t": t, "y": steps_y, "active": steps_active.astype(float),
+        "events": np.column_stack([log.t, log.component, log.before, log.after]), "rtol": run.o.rtol,
+        "atol": np.asarray(run.o.atol), "epsilon": float(run.info.epsilon), "fixed": run.o.fixed,
         "implicit": run.data.kind != EXPLICIT, "kinds": switches, "derivatives": extra["gradient_sources"],
         "notes": extra["notes"], "accumulated": accumulated,
     }  # fmt: skip
@@ -170,6 +168,6 @@ def result_of(system, run, x0, times, want_dense, status=0, message=""):
         t_out, y=y, modes=_modes(active, starts), dt=dt, order=np.full(t_out.size, run.data.order),
         events=switches, status=status, audit=LazyAudit(lambda: audit_filippov(python, parameters, data)),
         message=message, law_names=law_names, coordinate_names=system.names or (), method=run.o.method,
-        method_options={"rtol": run.o.rtol, "epsilon": float(run.opt[core.EPSILON]), "location": run.o.location or "auto"},
+        method_options={"rtol": run.o.rtol, "epsilon": float(run.info.epsilon), "location": run.o.location or "auto"},
         params=system.params, extra=extra, **run.counters,
     )  # fmt: skip

@@ -2,64 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
-from functools import cache
 
 import numpy as np
 
-from nonsmooth._core.integrators.rk import H_NEXT, NFEV, NJEV, NLU, NON_FINITE, NREJECTED, NSTEPS
-from nonsmooth._core.integrators.single_step import (
-    adapt_function,
-    dense_function,
-    solid_function,
-    try_function,
-)
-from nonsmooth._core.sliding import layout as core
-from nonsmooth._core.sliding.functions import first_class_functions
-from nonsmooth._core.sliding.run import calls, commit, drive
+from nonsmooth._core.events.records import linked, make_roots
+from nonsmooth._core.events.roots import PARTS as ROOT_PARTS
+from nonsmooth._core.integrators.records import NON_FINITE
+from nonsmooth._core.jit import Reference, address, address_record
+from nonsmooth._core.sliding import records as core
+from nonsmooth._core.sliding import run as compiled_run
 from nonsmooth.errors import EventError, GrazingWarning, NonFiniteStateError, StepLimitError
-from nonsmooth.integrators.driver import get_method, make_control, make_work, no_jacobian
+from nonsmooth.integrators.driver import Integration, get_method
+from nonsmooth.integrators.reuse import Pool, Pristine
 
 from .decisions import Decisions
 
 _SLICE = 512
-_MAX_SETS = 32
-
-
-@cache
-def calls_for(kind):
-    """Addresses of everything a run of a kind of integrator calls."""
-    steppers = (try_function(kind), adapt_function(), solid_function(), dense_function())
-    return calls((*steppers, *first_class_functions(), no_jacobian()))
-
-
-@cache
-def entry(dispatcher):
-    """The compiled form of a kernel that exists for one signature only: calling it leaves out the look-up by types."""
-    overloads = getattr(dispatcher, "overloads", None)
-    return next(iter(overloads.values())).entry_point if overloads else dispatcher
-
-
-class Caught:
-    """Catches what user code raises inside the integrator (Python can only report it there), to raise it again."""
-
-    def __init__(self):
-        self.error = None
-
-    def __enter__(self):
-        self.hook, sys.unraisablehook = sys.unraisablehook, self.keep
-        return self
-
-    def keep(self, unraisable):
-        """Hook: remember the first exception."""
-        if self.error is None:
-            self.error = unraisable.exc_value
-
-    def __exit__(self, kind, value, trace):
-        sys.unraisablehook = self.hook
-        if self.error is not None:
-            raise self.error
 
 
 @dataclass
@@ -82,13 +41,72 @@ class Options:
 
 @dataclass
 class Trajectory:
-    """What a run leaves behind, as lists of arrays per slice (see `_core.filippov_layout.Out`)."""
+    """What a run leaves behind, per slice (see `nonsmooth._core.sliding.records`)."""
 
-    steps: list = field(default_factory=list)
-    Q: list = field(default_factory=list)
-    events: list = field(default_factory=list)
+    rows: list = field(default_factory=list)
+    log: list = field(default_factory=list)
     accumulations: list = field(default_factory=list)
     notes: list = field(default_factory=list)
+
+
+class CompiledRun:
+    """The records of a run of a system with groups as `starts` says, and all that their addresses point to.
+
+    Parameters
+    ----------
+    method : str
+    n : int
+    n_p : int
+        Number of parameters of the user.
+    starts : tuple of int
+    size : int
+        Rows of output.
+    dense : bool
+        Whether dense output is stored.
+    """
+
+    def __init__(self, method, n, n_p, starts, size=1, dense=False):
+        data = get_method(method)
+        self.integration = Integration(data, n, _Later, compiled_run.FIELD_PART)
+        self.solver = self.integration.solver
+        at = address_record(g=compiled_run.SWITCH_PART, context=0, roots=0, **ROOT_PARTS)
+        self.roots = make_roots(self.solver, at, starts[-1])
+        self._roots_reference = linked(self.roots, "roots")
+        self.record = core.make_run(
+            self.solver,
+            self.roots,
+            address_record(**dict.fromkeys(core.SYSTEM, 0), run=0, **compiled_run.PARTS),
+            np.zeros(n_p),
+            np.array(starts, dtype=np.int64),
+            size,
+            data.dense_rows if dense else 0,
+        )
+        self._reference = Reference(self.record)
+        self.address = self._reference.address
+        for place, name in ((self.record.at, "run"), (self.roots.at, "context"), (self.solver.at, "context")):
+            setattr(place, name, self.address)
+        self._pristine = Pristine(self.record)
+
+    def renew(self):
+        """As it was."""
+        self._pristine.restore()
+
+    def use(self, compiled):
+        """Run with the functions and parameters of `compiled`."""
+        self._keep = compiled
+        self.record.p[:] = compiled.parameters.flat
+        for name, (function, signature) in compiled.functions.items():
+            setattr(self.record.at, name, address(function, signature))
+
+
+class _Later:
+    """An address that is known later."""
+
+    address = 0
+    record = None
+
+
+_pool = Pool(CompiledRun)
 
 
 class FilippovRun(Decisions):
@@ -105,25 +123,30 @@ class FilippovRun(Decisions):
         self.c, self.names, self.o = compiled, names, options
         self.t0, self.t1 = float(t_span[0]), float(t_span[1])
         self.span = abs(self.t1 - self.t0)
-        n, R = compiled.n, int(compiled.lay[core.R_])
-        self.n, self.R = n, R
+        self.n, self.R = compiled.n, compiled.n_regions
         self.data = get_method(options.method)
-        self.work = make_work(self.data, n)
-        self.control = make_control(
-            self.data, n, options.rtol, options.atol, options.max_step, fixed=options.fixed
+        size = min(_SLICE, options.max_steps + 2)
+        shape = (
+            compiled.n,
+            compiled.parameters.flat.size,
+            tuple(compiled.starts.tolist()),
+            size,
+            options.dense,
         )
-        self.y, self.p = np.array(x0, dtype=np.float64), compiled.new_p()
-        self.C = np.zeros((core.C_ROWS, R))
-        self.opt, self.info = np.zeros(core.N_OPT), np.zeros(core.N_INFO, dtype=np.int64)
-        self.state = core.Run(
-            self.y, self.p, self.C, np.zeros((core.B_ROWS, n)), self.opt, compiled.lay, compiled.starts, self.info,
-            calls_for(self.data.kind),
-        )  # fmt: skip
-        self.sets, self.flags = np.zeros((_MAX_SETS, R)), np.zeros(_MAX_SETS, dtype=np.int64)
-        self.ring = np.zeros(core.RING)
-        self.active = self.part(core.ACTIVE, R)
-        self.watch = self.part(core.WATCH, R)
-        self.head = self.part(core.HEAD, core.N_HEAD)
+        self._key = (options.method, *shape)
+        self.compiled = _pool.take(*self._key)
+        self.compiled.use(compiled)
+        self.compiled.integration.prepare(
+            (self.t0, self.t1),
+            x0,
+            options.rtol,
+            options.atol,
+            max_step=options.max_step,
+            fixed=options.fixed,
+        )
+        self.run, self.address = self.compiled.record, self.compiled.address
+        self.solver, self.info, self.psi = self.run.solver, self.run.info, self.run.psi
+        self.y, self.active, self.watch = self.solver.y, self.run.set.active, self.run.set.watch
         self.out = Trajectory()
         self.t_star = np.inf
         self.retries, self.retry_time = 0, np.nan
@@ -132,104 +155,81 @@ class FilippovRun(Decisions):
         self.done = self.t1 <= self.t0
         self.located = 0  # switching points that were put away
         self.small_steps, self.last_small_step = 0, -np.inf
-        self.opt[core.T], self.opt[core.T_BOUND] = self.t0, self.t1
-        self.opt[core.EPSILON] = (
-            max(1e-13, 0.1 * options.rtol) if options.epsilon is None else options.epsilon
-        )
-        self.opt[core.ZENO] = 1.5e-8 * max(self.span, 1e-300)
-        self.opt[core.T_ZENO] = np.inf
-        self.set_location(options.location, options.rtol)
-        size = min(_SLICE, options.max_steps + 2)
-        self.work.reals[H_NEXT] = options.first_step
-        rows = 3 + self.data.n_dense + 1
-        self.slice = core.Out(
-            np.empty((size, 1 + n + R)),
-            np.empty((size if options.dense else 0, rows, n)),
-            np.empty((size, 2 + 2 * R)),
-        )
-        self.arguments = (
-            self.data, self.work, self.control, self.state, self.slice, self.sets, self.flags, self.ring,
-        )  # fmt: skip
+        self.solver.now.h_next = options.first_step
+        self._prepare(options)
 
-    def set_location(self, location, rtol):
-        """Where switching points are located, and how closely."""
-        modes = {None: core.AUTOMATIC, "dense": core.ON_DENSE}
-        self.info[core.LOCATION] = modes.get(location, core.ON_STEP)
-        on_step = self.info[core.LOCATION] == core.ON_STEP or self.o.fixed
-        self.opt[core.BOUND] = location if isinstance(location, float) else max(3e-14, 1e-4 * rtol)
+    def _prepare(self, options):
+        """Widths and tolerances; where switching points are located, and how closely."""
+        info, rtol, location = self.info, options.rtol, options.location
+        info.epsilon = max(1e-13, 0.1 * rtol) if options.epsilon is None else options.epsilon
+        info.zeno_tol = 1.5e-8 * max(self.span, 1e-300)
+        info.t_zeno = np.inf
+        info.location = {None: core.AUTOMATIC, "dense": core.ON_DENSE}.get(location, core.ON_STEP)
+        info.bound = location if isinstance(location, float) else max(3e-14, 1e-4 * rtol)
         # Brent's tolerance in theta: the first guess for the integration, or the place itself.
-        self.opt[core.XTOL] = 1e-4 if on_step else max(1e-14, 1e-3 * rtol)
+        on_step = info.location == core.ON_STEP or options.fixed
+        info.xtol = 1e-4 if on_step else max(1e-14, 1e-3 * rtol)
 
-    # -- views into the state of the run
+    def release(self):
+        """The run has ended and its result is made: its records may serve another run."""
+        _pool.give_back(self.compiled, *self._key)
+
+    # -- where the run is
 
     @property
     def t(self):
-        """Present time."""
-        return float(self.opt[core.T])
-
-    def part(self, offset, size):
-        """A part of the block in p."""
-        start = int(self.c.lay[offset])
-        return self.p[start : start + size]
-
-    @property
-    def F(self):
-        """Fields, the smooth part last, as they stand in p."""
-        return self.part(core.FIELDS, (self.R + 1) * self.n).reshape(self.R + 1, self.n)
-
-    @property
-    def G(self):
-        """Gradients and time derivatives of the indicators, as they stand in p."""
-        return self.part(core.GRADIENTS, self.R * (self.n + 1)).reshape(self.R, self.n + 1)
-
-    @property
-    def counts(self):
-        """Evaluations of f_k, h_k and grad h_k."""
-        c = self.head.tolist()
-        return {"f": int(c[core.N_F]), "h": int(c[core.N_H]), "grad_h": int(c[core.N_G])}
-
-    def collect(self):
-        """Put the output of the slice away."""
-        c, e = int(self.info[core.COUNT_OUT]), int(self.info[core.COUNT_EVENTS])
-        o = self.out
-        o.steps.append(self.slice.steps[:c].copy())
-        o.events.append(self.slice.events[:e].copy())
-        self.located += e
-        if self.o.dense:
-            o.Q.append(self.slice.Q[:c].copy())
-        self.info[core.COUNT_OUT] = self.info[core.COUNT_EVENTS] = 0
-
-    # -- the run
-
-    def commit(self, members):
-        """Continue with the active set `members`."""
-        self.opt[core.T_BOUND] = min(self.t1, self.t_star)
-        with Caught():
-            commit(self.data, self.work, self.control, self.state, self.slice, members)
+        """The instant reached."""
+        return float(self.solver.now.t)
 
     @property
     def steps(self):
         """Accepted steps."""
-        return int(self.work.ints[NSTEPS])
+        return int(self.solver.count.nsteps)
+
+    @property
+    def F(self):
+        """Fields, the smooth part last, where they were evaluated last."""
+        return self.run.values.F
+
+    @property
+    def G(self):
+        """Gradients and time derivatives of the indicators, where they were evaluated last."""
+        return self.run.values.G
+
+    @property
+    def counts(self):
+        """Evaluations of f_k, h_k and grad h_k."""
+        return {name: int(self.run.counts[name]) for name in ("f", "h", "grad_h")}
+
+    # -- the run
 
     def advance(self, budget):
         """A slice of the compiled run, and the decision it came back for."""
-        self.info[core.LIMIT] = min(budget, len(self.slice.steps) - 1)
-        with Caught():
-            reason = entry(drive)(*self.arguments)
+        self.info.limit = min(budget, self.run.rows.t.size - 1)
+        reason = compiled_run.drive(self.address)
         if reason == core.START:
             self.start()
-            self.info[core.COUNT_EVENTS] = 0  # the first active set is no event
-            self.info[core.STARTED] = 1
+            self.run.used.events = 0  # the first active set is no event
+            self.info.started = 1
         elif reason == core.DONE and self.t == self.t1:
             self.done = True
+            self.settle_at_end()
             self.check_sliding()
         else:
             self.handle(reason)
-        if self.located + self.info[core.COUNT_EVENTS] > self.o.max_events:
+        if self.located + self.run.used.events > self.o.max_events:
             raise StepLimitError(
                 f"solve_filippov: more than max_events = {self.o.max_events} switching points at t = {self.t:.9g}"
             )
+
+    def collect(self):
+        """Put the output of the slice away."""
+        used = self.run.used
+        rows, events = int(used.rows), int(used.events)
+        self.out.rows.append(core.Rows(*(array[:rows].copy() for array in self.run.rows)))
+        self.out.log.append(core.Log(*(array[:events].copy() for array in self.run.log)))
+        self.located += events
+        used.rows = used.events = 0
 
     def refuse(self, error):
         """A limit on steps or time is reached."""
@@ -237,7 +237,7 @@ class FilippovRun(Decisions):
 
     def handle(self, reason):
         """Do what the compiled run came back for."""
-        k = int(self.info[core.COMPONENT])
+        k = int(self.info.component)
         if reason == core.FULL:
             return
         if reason == core.DONE:  # the restart time t* of Step 5
@@ -260,7 +260,7 @@ class FilippovRun(Decisions):
             raise EventError(
                 f"solve_filippov: the switching point of region {self.region(k)} after t = {self.t:.9g} could not be located"
             )
-        elif self.info[core.REASON] == NON_FINITE:
+        elif self.info.reason == NON_FINITE:
             raise NonFiniteStateError(
                 f"solve_filippov: the vector field is not finite after t = {self.t:.9g}, x = {self.y}"
             )
@@ -272,25 +272,18 @@ class FilippovRun(Decisions):
 
     def check_sliding(self):
         """Say so if the sliding equations had no solution somewhere, or a region was touched without being entered."""
-        if self.info[core.GRAZED]:
-            where, t = self.region(int(self.info[core.GRAZED]) - 1), self.opt[core.T_GRAZED]
+        if self.info.grazed:
+            where, t = self.region(int(self.info.grazed) - 1), self.info.t_grazed
             self.warn(
                 GrazingWarning,
                 f"solve_filippov: region {where} is touched at t = {t:.9g} and, to the accuracy of the run, not entered; "
                 "a solution that enters it may exist close by, reduce rtol to tell them apart",
                 "grazing",
             )
-        if self.head[core.WORST] < -0.5:
+        if self.run.watch.worst < -0.5:
             self.warn_degenerate("B'", "the sliding equations (11) were inconsistent in part of the run")
 
     @property
     def counters(self):
         """Counters of the integrator, as a result has them."""
-        i = self.work.ints
-        return {
-            "nfev": i[NFEV],
-            "njev": i[NJEV],
-            "nlu": i[NLU],
-            "nsteps": i[NSTEPS],
-            "nrejected": i[NREJECTED],
-        }
+        return self.compiled.integration.counters()

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonsmooth._core.sliding import layout as core
 from nonsmooth._core.sliding.taubert import taubert
 from nonsmooth.errors import InputError, NonFiniteStateError, RangeError
 from nonsmooth.results.result import Result
+
+from .run import CompiledRun
 
 _STAGES = {"taubert-euler": 1, "taubert-rk4": 4}
 
@@ -23,15 +24,13 @@ def solve_taubert(compiled, system, t_span, x0, method, dt, times):
         if (t1 - t0) / dt > 1e8:
             raise RangeError(f"solve_filippov: dt = {dt} makes more than 1e8 steps on ({t0}, {t1})")
         times = np.append(np.arange(t0 + dt, t1, dt), t1)[: 10**7]
-    p, y = compiled.new_p(), np.array(x0)
+    run = CompiledRun("RK45", compiled.n, compiled.parameters.flat.size, tuple(compiled.starts.tolist()))
+    run.use(compiled)
+    run.integration.prepare((t0, t1), x0)
     y_out = np.empty((times.size, compiled.n))
-    modes = np.empty((times.size, int(compiled.lay[core.R_])), dtype=np.int8)
-    steps = taubert(
-        t0, y, float(dt), _STAGES[method], p, compiled.lay, compiled.starts,
-        times, y_out, modes
-    )  # fmt: skip
-    count = p[compiled.lay[core.HEAD] :]
-    counts = {"f": int(count[core.N_F]), "h": int(count[core.N_H]), "grad_h": 0}
+    modes = np.empty((times.size, compiled.n_regions), dtype=np.int8)
+    steps = taubert(run.address, float(dt), _STAGES[method], times, y_out, modes)
+    counts = {"f": int(run.record.counts.f), "h": int(run.record.counts.h), "grad_h": 0}
     counts["total"] = counts["f"] + counts["h"]
     ok = steps >= 0
     result = Result(

@@ -5,35 +5,31 @@ import pytest
 
 from nonsmooth._core.jit import JIT_ENABLED
 from nonsmooth._core.lcp.enumeration import enumerate_lcp
-from nonsmooth._core.sliding import layout as core
 from nonsmooth._core.sliding.algebra import build_lcp, combine, project
-from nonsmooth._core.sliding.run import parts
-from nonsmooth._core.sliding.sets import active_sets, set_active
+from nonsmooth._core.sliding.run import activate, carry_out
+from nonsmooth.sliding.run import CompiledRun
 
 COUNT = 400 if JIT_ENABLED else 40
 
 
-def make_run(n, sizes):
-    """A run without functions: only its arrays."""
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    R = int(starts[-1])
-    lay = core.layout(0, n, R, len(sizes))
-    p = np.zeros(lay[core.SIZE])
-    p[-1] = lay[core.HEAD]
-    p[[core.P_N, core.P_R, core.P_M]] = n, R, len(sizes)
-    p[lay[core.STARTS] : lay[core.STARTS] + starts.size] = starts
-    none = [0] * 7 if JIT_ENABLED else [None] * 7
-    own = parts()
-    addresses = np.array([*none, *own], dtype=np.int64) if JIT_ENABLED else (*none, *own)
-    return core.Run(
-        np.zeros(n), p, np.zeros((core.C_ROWS, R)), np.zeros((core.B_ROWS, n)), np.zeros(core.N_OPT), lay, starts,
-        np.zeros(core.N_INFO, dtype=np.int64), addresses,
-    )  # fmt: skip
+class Standing:
+    """A run without functions, which stands still."""
 
+    def __init__(self, n, sizes):
+        starts = tuple(np.concatenate([[0], np.cumsum(sizes)]).tolist())
+        self.compiled = CompiledRun("RK45", n, 0, starts)
+        self.record, self.starts = self.compiled.record, self.compiled.record.starts
+        self.F, self.G, self.set = self.record.values.F, self.record.values.G, self.record.set
 
-def part(run, offset, shape):
-    start = int(run.lay[offset])
-    return run.p[start : start + int(np.prod(shape))].reshape(shape)
+    def sets(self, trial):
+        """Active sets from the candidates `trial`, and whether each is degenerate."""
+        self.set.watch[:] = trial
+        count = carry_out(self.record.at.sets, self.compiled.address)
+        return self.set.found[:count], self.set.degenerate[:count]
+
+    def activate(self, members):
+        self.set.chosen[:] = members
+        return activate(self.compiled.address)
 
 
 def sets_by_lcp(run, F, G, trial):
@@ -57,49 +53,43 @@ def sets_by_lcp(run, F, G, trial):
 @pytest.mark.parametrize("sizes", [(2,), (2, 2), (2, 2, 2), (3, 2)])
 def test_all_active_sets(sizes):
     rng = np.random.default_rng(7)
-    n = 3
-    run = make_run(n, sizes)
+    run = Standing(3, sizes)
     R = sum(sizes)
-    sets, flags = np.zeros((32, R)), np.zeros(32, dtype=np.int64)
     several = 0
     for _ in range(COUNT):
-        F, G = part(run, core.FIELDS, (R + 1, n)), part(run, core.GRADIENTS, (R, n + 1))
-        F[:], G[:] = rng.normal(size=F.shape), rng.normal(size=G.shape)
+        run.F[:], run.G[:] = rng.normal(size=run.F.shape), rng.normal(size=run.G.shape)
         trial = np.ones(R)
         if len(sizes) == 3:
             trial[rng.integers(0, 6)] = 0.0  # one group has a single candidate
-        part(run, core.WATCH, (R,))[:] = trial
-        count = active_sets(run, sets, flags)
-        expected, strict = sets_by_lcp(run, F, G, trial)
+        found, degenerate = run.sets(trial)
+        expected, strict = sets_by_lcp(run, run.F, run.G, trial)
         if strict:
-            assert {tuple(row) for row in sets[:count]} == expected
-            assert count == len(expected) and not flags[:count].any()
-        several += count > 1
+            assert {tuple(row) for row in found} == expected
+            assert len(found) == len(expected) and not degenerate.any()
+        several += len(found) > 1
     assert several > COUNT // 50
 
 
 def test_degenerate_points_go_to_the_lcp():
     # A weight that vanishes, and fields without a normal speed: the short way must not decide.
-    run = make_run(1, (2,))
-    F, G = part(run, core.FIELDS, (3, 1)), part(run, core.GRADIENTS, (2, 2))
-    sets, flags = np.zeros((32, 2)), np.zeros(32, dtype=np.int64)
-    G[:, 0] = -1.0, 1.0
-    F[:, 0] = -1.0, 1.0, 1.0  # -sgn x + 1: the field of x > 0 is zero
-    part(run, core.WATCH, (2,))[:] = 1.0
-    assert active_sets(run, sets, flags) >= 1 and flags[0] == 1
-    F[:, 0] = 0.0
-    assert active_sets(run, sets, flags) >= 1
+    run = Standing(1, (2,))
+    run.G[:, 0] = -1.0, 1.0
+    run.F[:, 0] = -1.0, 1.0, 1.0  # -sgn x + 1: the field of x > 0 is zero
+    found, degenerate = run.sets(1.0)
+    assert len(found) >= 1 and degenerate[0] == 1
+    run.F[:, 0] = 0.0
+    assert len(run.sets(1.0)[0]) >= 1
 
 
 def test_bookkeeping_of_an_active_set():
-    run = make_run(2, (2, 3))
-    assert set_active(run, np.array([0.0, 1.0, 1.0, 0.0, 1.0])) == 1
-    head = part(run, core.HEAD, (core.N_HEAD,))
-    assert head[core.N_ACTIVE] == 3 and head[core.N_MASK] == 2 and head[core.SLIDES] == 1
-    assert (head[core.PAIR_B], head[core.PAIR_I]) == (2, 4)
-    assert part(run, core.LIST, (5,))[:3].tolist() == [1, 2, 4]
-    assert part(run, core.MASK, (5,)).tolist() == [0, 0, 1, 0, 1]
-    assert set_active(run, np.zeros(5)) == 0
+    run = Standing(2, (2, 3))
+    assert run.activate([0.0, 1.0, 1.0, 0.0, 1.0]) == 1
+    size = run.record.size
+    assert (size.active, size.slides, size.codimension) == (3, 2, 1)
+    assert (size.pair_base, size.pair_row) == (2, 4)
+    assert run.set.members[:3].tolist() == [1, 2, 4]
+    assert run.set.slides.tolist() == [0, 0, 1, 0, 1]
+    assert run.activate(0.0) == 0
 
 
 @pytest.mark.parametrize("members", [(1, 1), (2, 1), (2, 2), (2, 3)])

@@ -1,6 +1,6 @@
 """Plain Python functions inside compiled loops, at about half a microsecond each.
 
-A loop takes first-class functions; for Python functions it gets one of the four trampolines below, compiled
+A loop calls functions at their addresses; for Python functions it gets one of the four trampolines below, compiled
 once for all of them. The last entry of ``p`` names the object that holds the Python functions. An exception
 is kept there and the output filled with NaN, which ends the loop; the front door raises it again, unchanged.
 """
@@ -17,12 +17,8 @@ from functools import cache
 import numpy as np
 
 from nonsmooth._core.calls.interrupts import interruptible
-from nonsmooth._core.integrators.implicit_rk import JAC
-from nonsmooth._core.integrators.rk import RHS
-from nonsmooth._core.jit import JIT_ENABLED, f8_1, first_class, float64, int64, void
-
-#: Signature of reset maps: ``reset(i, t, y, p, out)``.
-RESET = void(int64, float64, f8_1, f8_1, f8_1)
+from nonsmooth._core.calls.signatures import JACOBIAN, RESET, VALUE
+from nonsmooth._core.jit import JIT_ENABLED, user_kernel
 
 _handles = itertools.count(1)
 _table: dict[float, PythonFunctions] = {}
@@ -204,22 +200,22 @@ def _plain(call):
 @cache
 def python_f():
     """Trampoline for the right-hand side."""
-    return first_class(_f, RHS) if JIT_ENABLED else _plain(_call_f)
+    return user_kernel(_f, VALUE, inner=True) if JIT_ENABLED else _plain(_call_f)
 
 
 @cache
 def python_g():
     """Trampoline for the switching functions."""
-    return first_class(_g, RHS) if JIT_ENABLED else _plain(_call_g)
+    return user_kernel(_g, VALUE, inner=True) if JIT_ENABLED else _plain(_call_g)
 
 
 @cache
 def python_jac():
     """Trampoline for the Jacobian."""
-    return first_class(_jac, JAC) if JIT_ENABLED else _plain(_call_jac)
+    return user_kernel(_jac, JACOBIAN, inner=True) if JIT_ENABLED else _plain(_call_jac)
 
 
 @cache
 def python_reset():
     """Trampoline for reset maps."""
-    return first_class(_reset, RESET) if JIT_ENABLED else _plain(_call_reset)
+    return user_kernel(_reset, RESET, inner=True) if JIT_ENABLED else _plain(_call_reset)

@@ -1,28 +1,35 @@
-"""Locating a zero of g_i(t, y(t)): by Brent's method on dense output, and by bracketed Newton on the
-integration.
+"""Locating a zero of g_i(t, y(t)): by Brent's method on dense output, and by bracketed Newton on the integration.
 
-``g(t, y, p, out)`` writes all switching functions into `out`; `i` is the one looked for. A zero is a change
-of the sign *side* (below), so that a bracket always exists: side +1 is g >= 0 and side -1 is g < 0, as in
-Compere 2001, eq. (5.3).
+A zero is a change of the sign *side* (below), so that a bracket always exists: side +1 is g >= 0 and side -1 is g < 0, as
+in Compere 2001, eq. (5.3).
 
-`root_on_step` solves g_i(t + x, Y(x)) = 0 for the step size x, where Y(x) is the result of one integration
-step of size x: the zero does not inherit the error of an interpolant and can be found to the spacing of the
-numbers. It returns both ends of the final bracket, so that the caller can stand behind the event (CEL+,
-bilateral) or before it (CEL-, unilateral); the offset of Compere 2001, eqs. (5.4) and (5.5) makes Newton aim
-at the side that is wanted.
+`root_on_step` solves g_i(t + x, Y(x)) = 0 for the step size x, where Y(x) is the result of one integration step of size
+x: the zero does not inherit the error of an interpolant and can be found to the spacing of the numbers. It leaves both
+ends of the final bracket, so that the caller can stand behind the event (CEL+, bilateral) or before it (CEL-,
+unilateral); the offset of Compere 2001, eqs. (5.4) and (5.5) makes Newton aim at the side that is wanted.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from nonsmooth._core.integrators.rk import K_0, OK, Q_0, Y_NEW, dense_eval
-from nonsmooth._core.jit import kernel, noinline
-
-EPS = 2.220446049250313e-16
-
-# How a location can end.
-FOUND, JUMP, NO_CONVERGENCE, BAD_VALUE, STEP_FAILED = 0, 1, 2, 3, 4
+from nonsmooth._core.calls.parts import part
+from nonsmooth._core.events.records import (
+    BAD_VALUE,
+    EPS,
+    FOUND,
+    JUMP,
+    NO_CONVERGENCE,
+    ON_DENSE,
+    ON_STEP,
+    RATE,
+    STEP_FAILED,
+    call_rate,
+    roots_at,
+)
+from nonsmooth._core.integrators.dense_output import dense_eval
+from nonsmooth._core.integrators.records import OK, call_field, call_try
+from nonsmooth._core.jit import kernel, phase
 
 
 @kernel(references=False, forceinline=False)
@@ -31,38 +38,39 @@ def side(value):
     return 1 if value >= 0.0 else -1
 
 
-@kernel(references=False, forceinline=False)
-def rate_along(g, i, t, y, slope, p, scale, buffer, out):
-    """dg_i/dt along the flow, by a central difference in the direction (1, slope); no right-hand side is
-    evaluated.
+@part(RATE)
+def rate_along(address, i, t, y, slope, scale):
+    """dg_i/dt along the flow, by a central difference in the direction (1, slope); no right-hand side is evaluated.
 
-    `scale` is a typical length of time (the step size); `buffer` (n,) and `out` (m,) are work arrays.
+    `scale` is a typical length of time (the step size).
     """
+    r = roots_at(address)
+    point, values = r.rate_point, r.rate_values
     d = 1e-5 * abs(scale)
     low = 1e-7 * abs(t)
     d = max(d, low) if low < 1e-3 * abs(scale) else d
     if d == 0.0:
         return 0.0
     for k in range(y.size):
-        buffer[k] = y[k] + d * slope[k]
-    g(t + d, buffer, p, out)
-    plus = out[i]
+        point[k] = y[k] + d * slope[k]
+    call_field(r.at.g, r.at.context, t + d, point, values)
+    plus = values[i]
     for k in range(y.size):
-        buffer[k] = y[k] - d * slope[k]
-    g(t - d, buffer, p, out)
-    return (plus - out[i]) / (2.0 * d)
+        point[k] = y[k] - d * slope[k]
+    call_field(r.at.g, r.at.context, t - d, point, values)
+    return (plus - values[i]) / (2.0 * d)
 
 
-@kernel(references=False, forceinline=False)
-def g_on_dense(g, i, t, y, h, Q, rows, theta, p, buffer, out):
+@phase
+def value_on_dense(r, i, h, rows, theta):
     """g_i at ``t + theta h`` on the dense output."""
-    dense_eval(y, Q, rows, theta, buffer)
-    g(t + theta * h, buffer, p, out)
-    return out[i]
+    dense_eval(r.solver.y, r.solver.step.Q, rows, theta, r.point)
+    call_field(r.at.g, r.at.context, r.solver.now.t + theta * h, r.point, r.values)
+    return r.values[i]
 
 
-@kernel(references=False, forceinline=False)
-def root_on_dense(g, i, t, y, h, Q, rows, p, a, b, ga, gb, xtol, buffer, out):
+@part(ON_DENSE)
+def root_on_dense(address, i, h, rows, a, b, ga, gb, xtol):
     """Brent's method in theta on the dense output of a step; `ga` and `gb` lie on different sides.
 
     Returns
@@ -70,7 +78,7 @@ def root_on_dense(g, i, t, y, h, Q, rows, p, a, b, ga, gb, xtol, buffer, out):
     theta : float
         End of the final bracket on the side of `b`.
     """
-    noinline()
+    r = roots_at(address)
     sb = side(gb)
     fa, fb = ga, gb
     # c is the other end of the bracket, d and e the last two steps (Brent 1973, ch. 4).
@@ -86,32 +94,10 @@ def root_on_dense(g, i, t, y, h, Q, rows, p, a, b, ga, gb, xtol, buffer, out):
         m = 0.5 * (c - b)
         if abs(m) <= tol:
             break
-        if abs(e) < tol or abs(fa) <= abs(fb):
-            d = m
-            e = m
-        else:
-            s = fb / fa
-            if a == c:
-                num = 2.0 * m * s
-                den = 1.0 - s
-            else:
-                q = fa / fc
-                r = fb / fc
-                num = s * (2.0 * m * q * (q - r) - (b - a) * (r - 1.0))
-                den = (q - 1.0) * (r - 1.0) * (s - 1.0)
-            if num > 0.0:
-                den = -den
-            else:
-                num = -num
-            if 2.0 * num < min(3.0 * m * den - abs(tol * den), abs(e * den)):
-                e = d
-                d = num / den
-            else:
-                d = m
-                e = m
+        d, e = brent_step(a, b, c, fa, fb, fc, d, e, m, tol)
         a, fa = b, fb
         b += d if abs(d) > tol else (tol if m > 0.0 else -tol)
-        fb = g_on_dense(g, i, t, y, h, Q, rows, b, p, buffer, out)
+        fb = value_on_dense(r, i, h, rows, b)
         if side(fb) == side(fc):
             c, fc = a, fa
             d = b - a
@@ -125,111 +111,70 @@ def root_on_dense(g, i, t, y, h, Q, rows, p, a, b, ga, gb, xtol, buffer, out):
     return past
 
 
-@kernel(references=False, forceinline=False)
-def root_on_step(
-    method,
-    try_step,
-    solid,
-    f,
-    jac,
-    g,
-    i,
-    t,
-    y,
-    lo,
-    hi,
-    verified,
-    guess,
-    g_lo,
-    s_after,
-    want_after,
-    tol,
-    max_iter,
-    p,
-    work,
-    control,
-    out,
-    result,
-):
-    """Bracketed Newton for the step size x in [lo, hi] at which g_i changes to side `s_after`.
+@phase
+def brent_step(a, b, c, fa, fb, fc, d, e, m, tol):
+    """The next step and the one it is compared with: inverse interpolation where it is safe, else bisection."""
+    if abs(e) < tol or abs(fa) <= abs(fb):
+        return m, m
+    s = fb / fa
+    if a == c:
+        num = 2.0 * m * s
+        den = 1.0 - s
+    else:
+        q = fa / fc
+        r = fb / fc
+        num = s * (2.0 * m * q * (q - r) - (b - a) * (r - 1.0))
+        den = (q - 1.0) * (r - 1.0) * (s - 1.0)
+    if num > 0.0:
+        den = -den
+    else:
+        num = -num
+    if 2.0 * num < min(3.0 * m * den - abs(tol * den), abs(e * den)):
+        return num / den, d
+    return m, m
 
-    Parameters
-    ----------
-    lo, hi : float
-        Step sizes: g_i is on the other side at `lo` and on side `s_after` at `hi` (all of them with the sign
-        of the step).
-    verified : int
-        1 if g_i is known to be on side `s_after` at `hi`; with 0 a bracket that shrinks to `hi` means that
-        there is no zero.
-    guess : float
-        First step size tried.
-    want_after : int
-        1: return with the step to the end of the bracket behind the zero (CEL+), 0: before it (CEL-).
-    tol : float
-        Bound for |g_i| at the located point; 0 means the resolution of time.
-    out : ndarray, shape (m,)
-        Left with all switching functions at the located point.
-    result : ndarray, shape (4,)
-        Step size before, step size behind, rate of g_i at the end, iterations (calls of the integrator).
 
-    Returns
-    -------
-    status : int
-        FOUND; JUMP (g_i leaps over zero); NO_CONVERGENCE (no zero found); BAD_VALUE (g is not finite);
-        STEP_FAILED. The step taken last, whose state is in ``work.F[Y_NEW]``, is the located one.
+@part(ON_STEP)
+def root_on_step(address):
+    """Bracketed Newton for the step size x in [lo, hi] at which g_i changes its side, as ``search`` asks for.
+
+    Returns FOUND; JUMP (g_i leaps over zero); NO_CONVERGENCE (no zero found); BAD_VALUE (g is not finite); STEP_FAILED.
+    The step taken last, whose state is in ``step.y_new``, is the located one; ``values`` are the functions there.
     """
-    noinline()
-    F = work.F
-    s = method.stages
-    a, b = lo, hi
-    x = guess
-    if not min(a, b) < x < max(a, b):
-        x = 0.5 * (a + b)
-    direction = 1.0 if hi >= lo else -1.0
-    taken = np.nan
-    rate = 0.0
-    value = np.nan
-    last_a, last_b = g_lo, np.nan if verified == 0 else g_lo
-    status = NO_CONVERGENCE
+    r = roots_at(address)
+    q = r.search
+    a, b = q.lo, q.hi
+    g_a, g_b = q.g_lo, np.nan if q.verified == 0 else q.g_lo
+    x = q.guess if min(a, b) < q.guess < max(a, b) else 0.5 * (a + b)
+    direction = 1.0 if q.hi >= q.lo else -1.0
+    untested = q.verified == 0
     width_old = abs(b - a)
     slow = 0
     nudge = 1.0
-    untested = verified == 0
+    taken = np.nan
     x_last, value_last = np.nan, np.nan
-    for _ in range(max_iter):
-        result[3] += 1.0
-        if solid(method, try_step, f, jac, t, y, x, p, work, control) != OK:
+    status = NO_CONVERGENCE
+    for _ in range(q.max_iter):
+        if not step_to(r, x):
             return STEP_FAILED
         taken = x
-        rate = rate_along(g, i, t + x, F[Y_NEW], F[K_0 + s], p, max(abs(x), 1e-3 * abs(hi)), F[Q_0], out)
-        g(t + x, F[Y_NEW], p, out)
-        value = out[i]
+        value = value_and_rate(r, x)
         if not np.isfinite(value):
             return BAD_VALUE
-        if side(value) == s_after:
-            b, last_b = x, value
+        behind = side(value) == q.after
+        if behind:
+            b, g_b = x, value
         else:
-            a, last_a = x, value
-        # What is good enough: g_i within tol, or within three spacings of the time axis.
-        enough = tol + 3.0 * EPS * max(abs(t + x), 1.0) * abs(rate)
-        behind = side(value) == s_after
-        if behind == (want_after == 1) and abs(value) <= enough and rate * s_after * direction > 0.0:
+            a, g_a = x, value
+        if good_enough(r, x, value, behind, direction):
             status = FOUND
             break
         width = abs(b - a)
-        resolution = EPS * max(abs(t + x), 1.0)
-        if width <= 4.0 * resolution or t + a == t + b:
-            status = FOUND if np.isfinite(last_b) else NO_CONVERGENCE
+        resolution = EPS * max(abs(r.solver.now.t + x), 1.0)
+        if width <= 4.0 * resolution or r.solver.now.t + a == r.solver.now.t + b:
+            status = FOUND if np.isfinite(g_b) else NO_CONVERGENCE
             break
-        # Newton towards the wanted side: g_i = +-offset (Compere 2001, eqs. (5.4), (5.5)), kept inside the
-        # bracket.
-        offset = 0.5 * tol + 1.5 * EPS * max(abs(t + x), 1.0) * abs(rate)
-        target = s_after * offset if want_after == 1 else -s_after * offset
-        slope = rate
-        if abs(x - x_last) > 1e3 * resolution:
-            # The chord sees the error of the step as well, the rate only the flow.
-            slope = (value - value_last) / (x - x_last)
-        x_new = x + (target - value) / slope if slope != 0.0 else np.nan
+        x_new = newton_point(r, x, value, x_last, value_last, resolution)
         x_last, value_last = x, value
         slow = slow + 1 if width > 0.5 * width_old else 0
         width_old = width
@@ -240,39 +185,92 @@ def root_on_step(
             slow = 0
         if not min(a, b) < x_new < max(a, b) or slow >= 3:
             slow = 0
-            if untested and not np.isfinite(last_b):
+            if untested and not np.isfinite(g_b):
                 # Is there a zero at all? The end of the bracket tells at once.
                 untested = False
-                x = hi
+                x = q.hi
                 continue
-            # Regula falsi would stall on one side: halve.
-            x_new = 0.5 * (a + b)
+            x_new = 0.5 * (a + b)  # regula falsi would stall on one side
         if x_new == a or x_new == b:
             x_new = 0.5 * (a + b)
             if x_new == a or x_new == b:
-                status = FOUND if np.isfinite(last_b) else NO_CONVERGENCE
+                status = FOUND if np.isfinite(g_b) else NO_CONVERGENCE
                 break
         x = x_new
     if status == FOUND:
-        wanted = b if want_after == 1 else a
-        if taken != wanted:
-            if wanted == 0.0:
-                for k in range(y.size):
-                    F[Y_NEW, k] = y[k]
-                    F[K_0 + s, k] = F[K_0, k]
-            else:
-                result[3] += 1.0
-                if solid(method, try_step, f, jac, t, y, wanted, p, work, control) != OK:
-                    return STEP_FAILED
-            g(t + wanted, F[Y_NEW], p, out)
-            value = out[i]
-        # A value far above what the slope explains over the last bracket means that g_i leapt over zero.
-        gap = abs(b - a)
-        if gap <= 8.0 * EPS * max(abs(t + b), 1.0) and np.isfinite(last_b):
-            leap = abs(last_b - last_a)
-            if leap > 1e3 * (abs(rate) * gap + EPS) and leap > 1e-9:
-                status = JUMP
-    result[0] = a
-    result[1] = b
-    result[2] = rate
+        status = stand_at(r, a, b, g_a, g_b, taken)
+    q.before = a
+    q.behind = b
     return status
+
+
+@phase
+def step_to(r, x):
+    """One integration step of size x; False if it fails."""
+    r.search.iterations += 1
+    return call_try(r.solver.at.solid, r.solver.at.solver, x) == OK
+
+
+@phase
+def value_and_rate(r, x):
+    """g_i at the end of the step of size x, its rate in ``search.rate``."""
+    s, q = r.solver, r.search
+    t = s.now.t + x
+    scale = max(abs(x), 1e-3 * abs(q.hi))
+    q.rate = call_rate(r.at.rate, r.at.roots, q.i, t, s.step.y_new, s.step.K[s.method.stages], scale)
+    call_field(r.at.g, r.at.context, t, s.step.y_new, r.values)
+    return r.values[q.i]
+
+
+@phase
+def good_enough(r, x, value, behind, direction):
+    """On the side wanted, and g_i within tol or within three spacings of the time axis."""
+    q = r.search
+    enough = q.tol + 3.0 * EPS * max(abs(r.solver.now.t + x), 1.0) * abs(q.rate)
+    return behind == (q.stay_before == 0) and abs(value) <= enough and q.rate * q.after * direction > 0.0
+
+
+@phase
+def newton_point(r, x, value, x_last, value_last, resolution):
+    """Newton towards the wanted side: g_i = +-offset (Compere 2001, eqs. (5.4), (5.5))."""
+    q = r.search
+    offset = 0.5 * q.tol + 1.5 * EPS * max(abs(r.solver.now.t + x), 1.0) * abs(q.rate)
+    target = -q.after * offset if q.stay_before == 1 else q.after * offset
+    slope = q.rate
+    if abs(x - x_last) > 1e3 * resolution:
+        # The chord sees the error of the step as well, the rate only the flow.
+        slope = (value - value_last) / (x - x_last)
+    return x + (target - value) / slope if slope != 0.0 else np.nan
+
+
+@phase
+def stand_at(r, a, b, g_a, g_b, taken):
+    """Take the step to the end of the bracket that is wanted, if it was not the last one; FOUND or JUMP."""
+    s, q = r.solver, r.search
+    wanted = a if q.stay_before == 1 else b
+    if taken != wanted:
+        if wanted == 0.0:
+            for k in range(s.y.size):
+                s.step.y_new[k] = s.y[k]
+                s.step.K[s.method.stages, k] = s.step.K[0, k]
+        elif not step_to(r, wanted):
+            return STEP_FAILED
+        call_field(r.at.g, r.at.context, s.now.t + wanted, s.step.y_new, r.values)
+    # A value far above what the slope explains over the last bracket means that g_i leapt over zero.
+    gap = abs(b - a)
+    if gap <= 8.0 * EPS * max(abs(s.now.t + b), 1.0) and np.isfinite(g_b):
+        leap = abs(g_b - g_a)
+        if leap > 1e3 * (abs(q.rate) * gap + EPS) and leap > 1e-9:
+            return JUMP
+    return FOUND
+
+
+#: The parts that every `Roots` record calls.
+PARTS = {"on_dense": root_on_dense, "on_step": root_on_step, "rate": rate_along}
+
+
+@kernel(references=False, forceinline=False)
+def rate_now(address, i, t, y, slope, scale):
+    """`rate_along` for Python."""
+    r = roots_at(address)
+    return call_rate(r.at.rate, address, i, t, y, slope, scale)

@@ -1,8 +1,8 @@
 """The first place inside one step where a switching function may change its side.
 
 g_i along the step is sampled at the nine Chebyshev points of an interval, either on the integrator's dense
-output (`SOURCE_DENSE`) or on the cubic Hermite polynomial of its values and rates at both ends
-(`SOURCE_HERMITE`, Compere 2001, sec. 5.2.1). The polynomial of degree 8 through the samples and its last
+output or on the cubic Hermite polynomial of its values and rates at both ends
+(option `hermite`, Compere 2001, sec. 5.2.1). The polynomial of degree 8 through the samples and its last
 coefficients, summed up as the error tau, decide by interval arithmetic on the Chebyshev coefficients (|T_k|
 <= 1 gives the range c_0 +- sum |c_k|):
 
@@ -24,10 +24,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonsmooth._core.events.roots import g_on_dense, side
-from nonsmooth._core.jit import kernel, noinline
+from nonsmooth._core.calls.parts import part
+from nonsmooth._core.events.records import BRACKET, EPS, NOTHING, SUSPECT, N, events_at
+from nonsmooth._core.events.roots import side, value_on_dense
+from nonsmooth._core.jit import caller, int64, kernel, phase
 
-N = 8
 _j = np.arange(N + 1)
 #: Nodes in [0, 1], increasing.
 NODES = 0.5 * (1.0 - np.cos(np.pi * _j / N))
@@ -42,10 +43,11 @@ TRANSFORM = (
     * (-1.0) ** _j[:, None]
 )
 
-SOURCE_DENSE, SOURCE_HERMITE = 0, 1
-NOTHING, BRACKET, SUSPECT = 0, 1, 2
 MAX_DEPTH = 14
-EPS = 2.220446049250313e-16
+
+#: ``suspicion(events, i)``: NOTHING, BRACKET or SUSPECT, the place in ``found``.
+SUSPICION = int64(int64, int64)
+call_suspicion = caller(SUSPICION)
 
 
 @kernel(references=False, forceinline=False)
@@ -104,43 +106,104 @@ def coefficients(values, c):
         c[k] = acc
 
 
-@kernel(references=False, forceinline=False)
-def refined_extremum(g, i, t, y, h, Q, rows, p, theta, left, right, mode, values, c, d, buffer, out):
-    """The extremum of g_i in [left, right] near `theta`, sampled again and again on shorter intervals around
-    it.
+@phase
+def value_at(ev, i, theta):
+    """g_i at a fraction theta of the step in progress."""
+    v = ev.values
+    if ev.options.hermite == 1:
+        return hermite_value(v.start[i], v.end[i], v.rate_0[i], v.rate_1[i], theta)
+    if theta == 1.0:
+        return v.end[i]
+    if theta == 0.0:
+        return v.start[i]
+    return value_on_dense(ev.roots, i, ev.info.h, ev.info.rows, theta)
 
-    The place of a double root is only as good as the polynomial; the value there decides between touch and
-    miss.
+
+@phase
+def sample_interval(ev, i, whole):
+    """Values of g_i at the nodes of the interval on top (known for the whole step), their polynomial and its error."""
+    scan, top = ev.scan, ev.interval
+    values, c = scan.nodes, scan.c
+    width = top.b - top.a
+    known = whole and ev.options.hermite == 0
+    for j in range(N + 1):
+        values[j] = ev.values.nodes[j, i] if known else value_at(ev, i, top.a + width * NODES[j])
+    coefficients(values, c)
+    top.largest = 0.0
+    for k in range(N + 1):
+        top.largest = max(top.largest, abs(values[k]))
+    top.noise = 16.0 * EPS * top.largest
+    # A kink has coefficients of order 1/k^2: the neglected ones then sum up to a multiple of the last ones kept.
+    top.tau = 4.0 * (abs(c[N]) + abs(c[N - 1]) + abs(c[N - 2]) + abs(c[N - 3])) + top.noise
+    if ev.options.hermite == 1:
+        top.tau = top.noise
+
+
+@phase
+def monotone(ev):
+    """Whether p' has no zero in the interval on top."""
+    scan, top = ev.scan, ev.interval
+    derivative(scan.c, N + 1, scan.d)
+    top.slope_error = 64.0 * (top.tau - top.noise) + top.noise
+    return off_zero(scan.d, N, top.slope_error) != 0
+
+
+@phase
+def convex(ev):
+    """Whether p'' has no zero there, and the extremum (if there is one) does not lie just inside an end."""
+    scan, top = ev.scan, ev.interval
+    derivative(scan.d, N, scan.e)
+    found = off_zero(scan.e, N - 1, 1024.0 * (top.tau - top.noise) + 16.0 * top.noise) != 0
+    top.d_lo = chebyshev(scan.d, N, -1.0)
+    top.d_hi = chebyshev(scan.d, N, 1.0)
+    if min(abs(top.d_lo), abs(top.d_hi)) <= top.slope_error and (top.d_lo < 0.0) == (top.d_hi < 0.0):
+        return False
+    return found
+
+
+@kernel(references=False, forceinline=False)
+def zero_of_slope(d, d_lo, resolution):
+    """Bisection of p' on [-1, 1]: both ends of the last bracket."""
+    lo, hi = -1.0, 1.0
+    for _ in range(60):
+        mid = 0.5 * (lo + hi)
+        if (chebyshev(d, N, mid) < 0.0) == (d_lo < 0.0):
+            lo = mid
+        else:
+            hi = mid
+        if hi - lo < resolution:
+            break
+    return lo, hi
+
+
+@phase
+def refined_extremum(ev, i, theta):
+    """The extremum of g_i near `theta`, sampled again and again on shorter intervals around it.
+
+    The place of a double root is only as good as the polynomial; the value there decides between touch and miss.
     """
-    noinline()
-    width = right - left
+    scan, top = ev.scan, ev.interval
+    values, c, d = scan.refined, scan.c_refined, scan.d_refined
+    width = top.b - top.a
     for _ in range(8):
         width = 0.125 * width
-        a = max(left, theta - 0.5 * width)
-        b = min(right, theta + 0.5 * width)
+        a = max(top.a, theta - 0.5 * width)
+        b = min(top.b, theta + 0.5 * width)
         size = 0.0
         for j in range(N + 1):
-            values[j] = g_on_dense(g, i, t, y, h, Q, rows, a + (b - a) * NODES[j], p, buffer, out)
+            values[j] = value_on_dense(ev.roots, i, ev.info.h, ev.info.rows, a + (b - a) * NODES[j])
             size = max(size, abs(values[j]))
         best = 0
         for j in range(1, N + 1):
-            if values[j] * mode < values[best] * mode:
+            if values[j] * top.side < values[best] * top.side:
                 best = j
         coefficients(values, c)
         derivative(c, N + 1, d)
-        lo, hi = -1.0, 1.0
-        d_lo = chebyshev(d, N, lo)
-        if (d_lo < 0.0) == (chebyshev(d, N, hi) < 0.0):
+        d_lo = chebyshev(d, N, -1.0)
+        if (d_lo < 0.0) == (chebyshev(d, N, 1.0) < 0.0):
             theta = a + (b - a) * NODES[best]
             continue
-        for _ in range(60):
-            mid = 0.5 * (lo + hi)
-            if (chebyshev(d, N, mid) < 0.0) == (d_lo < 0.0):
-                lo = mid
-            else:
-                hi = mid
-            if hi - lo < 1e-14:
-                break
+        lo, hi = zero_of_slope(d, d_lo, 1e-14)
         theta = a + (b - a) * 0.25 * (lo + hi + 2.0)
         tail = abs(c[N]) + abs(c[N - 1]) + abs(c[N - 2]) + abs(c[N - 3])
         if tail <= 64.0 * EPS * size or b - a < 1e-7:
@@ -148,160 +211,89 @@ def refined_extremum(g, i, t, y, h, Q, rows, p, theta, left, right, mode, values
     return theta
 
 
-@kernel(internal=True, cache=False)
-def first_suspicion(
-    g, i, source, mode, t, y, h, Q, rows, p, ends, first, peak, touch, error_margin, table, buffer, out, found
-):
-    """Look for the first side change of g_i in (0, 1].
+@phase
+def put_found(ev, left, right, value):
+    """Where the suspicion lies."""
+    ev.found.left = left
+    ev.found.right = right
+    ev.found.value = value
 
-    Parameters
-    ----------
-    mode : int
-        Side at theta = 0 (by decree: rounding at the start of the step is not looked at).
-    ends : ndarray, shape (4,)
-        g_i at both ends and, for SOURCE_HERMITE, the rates times h.
-    first : ndarray, shape (9,)
-        g_i at the nodes of the whole step (SOURCE_DENSE; they are sampled for all switches together).
-    peak : float
-        Largest |g_i| since its last event or touch.
-    touch, error_margin : float
-        An extremum with |g_i| <= touch is a touch; one nearer than `error_margin` on its own side is a
-        suspect.
-    table : ndarray, shape (10, 64)
-        Work space.
-    found : ndarray, shape (4,)
-        Written: for BRACKET its ends in theta and the value at its right end; for SUSPECT the place twice
-        and the value.
 
-    Returns
-    -------
-    kind : int
-        NOTHING, BRACKET or SUSPECT.
+@phase
+def extremum(ev, i, touch):
+    """The one extremum of the interval on top: beyond zero (BRACKET up to it), near zero (SUSPECT), or harmless."""
+    scan, top = ev.scan, ev.interval
+    values = scan.nodes
+    width = top.b - top.a
+    lo, hi = zero_of_slope(scan.d, top.d_lo, 1e-12)
+    x = 0.5 * (lo + hi)
+    theta = top.a + width * 0.5 * (x + 1.0)
+    value = chebyshev(scan.c, N + 1, x)
+    if ev.options.hermite == 0:
+        value = value_on_dense(ev.roots, i, ev.info.h, ev.info.rows, theta)
+        if side(value) == top.side and abs(value) <= 1e-2 * top.largest + 16.0 * top.tau:
+            theta = refined_extremum(ev, i, theta)
+            value = value_on_dense(ev.roots, i, ev.info.h, ev.info.rows, theta)
+    if side(value) != top.side and abs(value) > touch:
+        put_found(ev, top.a, theta, value)
+        return BRACKET
+    excursion = top.seen
+    for j in range(N + 1):
+        if top.a + width * NODES[j] < theta:
+            excursion = max(excursion, abs(values[j]))
+    near = abs(value) <= max(touch, ev.values.margin[i])
+    # It must come down from somewhere: the start of a step on a touch is not a new touch.
+    fresh = excursion > max(4.0 * touch, 2.0 * abs(value))
+    towards = (value - values[0]) * top.side <= 0.0 and (value - values[N]) * top.side <= 0.0
+    if near and fresh and towards and theta < 1.0 - 1e-9:
+        put_found(ev, theta, theta, value)
+        return SUSPECT
+    return NOTHING
+
+
+@part(SUSPICION)
+def first_suspicion(address, i):
+    """The first side change of g_i in (0, 1], or extremum near zero; its place in ``found``.
+
+    The side at theta = 0 is that of the mode, by decree: rounding at the start of the step is not looked at.
     """
-    values, c, d, e = table[0], table[1], table[2], table[3]
-    left, right = table[4], table[5]  # the stack: interval ends, leftmost on top
-    left[0] = 0.0
-    right[0] = 1.0
-    top = 0
+    ev = events_at(address)
+    scan, top = ev.scan, ev.interval
+    touch = max(ev.switches[i].tol, 64.0 * EPS * ev.switches[i].scale)
+    top.side = side(ev.modes[i])
+    top.seen = ev.switches[i].peak
+    scan.left[0], scan.right[0] = 0.0, 1.0  # a stack of intervals, leftmost on top
+    height = 0
     whole = True
-    seen = peak  # largest |g_i| left of the interval on top
-    last_side = mode  # side at the left end of the interval on top
-    while top >= 0:
-        a, b = left[top], right[top]
-        width = b - a
-        if whole and source == SOURCE_DENSE:
-            for j in range(N + 1):
-                values[j] = first[j]
-        else:
-            for j in range(N + 1):
-                theta = a + width * NODES[j]
-                if source == SOURCE_HERMITE:
-                    values[j] = hermite_value(ends[0], ends[1], ends[2], ends[3], theta)
-                elif theta == 1.0:
-                    values[j] = ends[1]
-                elif theta == 0.0:
-                    values[j] = ends[0]
-                else:
-                    values[j] = g_on_dense(g, i, t, y, h, Q, rows, theta, p, buffer, out)
+    while height >= 0:
+        top.a, top.b = scan.left[height], scan.right[height]
+        sample_interval(ev, i, whole)
         whole = False
-        coefficients(values, c)
-        size = 0.0
-        for k in range(N + 1):
-            size = max(size, abs(values[k]))
-        noise = 16.0 * EPS * size
-        # A kink has coefficients of order 1/k^2: the neglected ones then sum up to a multiple of the last
-        # ones kept.
-        tau = 4.0 * (abs(c[N]) + abs(c[N - 1]) + abs(c[N - 2]) + abs(c[N - 3])) + noise
-        if source == SOURCE_HERMITE:
-            tau = noise
-        sign = off_zero(c, N + 1, tau)
-        b_side = side(values[N])
-        if sign != 0 and sign == last_side:
-            top -= 1
-            seen = max(seen, size)
-            continue
-        leaf = top >= 60 or width <= 0.5**MAX_DEPTH
-        derivative(c, N + 1, d)
-        slope_error = 64.0 * (tau - noise) + noise
-        monotone = off_zero(d, N, slope_error)
-        if monotone != 0:
-            top -= 1
-            if b_side != last_side:
-                found[0], found[1], found[2] = a, b, values[N]
+        crossed = side(scan.nodes[N]) != top.side
+        decided = off_zero(scan.c, N + 1, top.tau) == top.side  # excluded
+        if not decided and monotone(ev):
+            if crossed:
+                put_found(ev, top.a, top.b, scan.nodes[N])
                 return BRACKET
-            seen = max(seen, size)
-            continue
-        derivative(d, N, e)
-        convex = off_zero(e, N - 1, 1024.0 * (tau - noise) + 16.0 * noise)
-        d_lo = chebyshev(d, N, -1.0)
-        d_hi = chebyshev(d, N, 1.0)
-        if min(abs(d_lo), abs(d_hi)) <= slope_error and (d_lo < 0.0) == (d_hi < 0.0):
-            convex = 0  # the extremum may lie just inside an end
-        if convex != 0 or leaf:
-            top -= 1
-            if b_side != last_side and convex == 0:
-                found[0], found[1], found[2] = a, b, values[N]
-                return BRACKET
-            # One extremum at most: bisect p' (values at the ends are d at x = -1, 1).
-            lo, hi = -1.0, 1.0
-            if (d_lo < 0.0) != (d_hi < 0.0):
-                for _ in range(60):
-                    mid = 0.5 * (lo + hi)
-                    if (chebyshev(d, N, mid) < 0.0) == (d_lo < 0.0):
-                        lo = mid
-                    else:
-                        hi = mid
-                    if hi - lo < 1e-12:
-                        break
-                x = 0.5 * (lo + hi)
-                theta = a + width * 0.5 * (x + 1.0)
-                value = chebyshev(c, N + 1, x)
-                if source == SOURCE_DENSE:
-                    value = g_on_dense(g, i, t, y, h, Q, rows, theta, p, buffer, out)
-                    if side(value) == last_side and abs(value) <= 1e-2 * size + 16.0 * tau:
-                        theta = refined_extremum(
-                            g,
-                            i,
-                            t,
-                            y,
-                            h,
-                            Q,
-                            rows,
-                            p,
-                            theta,
-                            a,
-                            b,
-                            last_side,
-                            table[7],
-                            table[8],
-                            table[9],
-                            buffer,
-                            out,
-                        )
-                        value = g_on_dense(g, i, t, y, h, Q, rows, theta, p, buffer, out)
-                if side(value) != last_side and abs(value) > touch:
-                    found[0], found[1], found[2] = a, theta, value
+            decided = True
+        if not decided:
+            one_extremum = convex(ev)
+            if one_extremum or height >= 60 or top.b - top.a <= 0.5**MAX_DEPTH:
+                if one_extremum or not crossed:
+                    if (top.d_lo < 0.0) != (top.d_hi < 0.0):
+                        kind = extremum(ev, i, touch)
+                        if kind != NOTHING:
+                            return kind
+                if crossed:
+                    put_found(ev, top.a, top.b, scan.nodes[N])
                     return BRACKET
-                excursion = seen
-                for j in range(N + 1):
-                    if a + width * NODES[j] < theta:
-                        excursion = max(excursion, abs(values[j]))
-                near = abs(value) <= max(touch, error_margin)
-                # It must come down from somewhere: the start of a step on a touch is not a new touch.
-                fresh = excursion > max(4.0 * touch, 2.0 * abs(value))
-                towards = (value - values[0]) * last_side <= 0.0 and (value - values[N]) * last_side <= 0.0
-                if near and fresh and towards and theta < 1.0 - 1e-9:
-                    found[0], found[1], found[2] = theta, theta, value
-                    return SUSPECT
-            if b_side != last_side:
-                found[0], found[1], found[2] = a, b, values[N]
-                return BRACKET
-            seen = max(seen, size)
+                decided = True
+        if decided:
+            height -= 1
+            top.seen = max(top.seen, top.largest)
             continue
-        # Halve, left half on top.
-        mid = 0.5 * (a + b)
-        left[top], right[top] = mid, b
-        top += 1
-        left[top], right[top] = a, mid
-        # The side at the left end of the right half is known to be unchanged when it is reached.
+        mid = 0.5 * (top.a + top.b)  # halve, left half on top
+        scan.left[height], scan.right[height] = mid, top.b
+        height += 1
+        scan.left[height], scan.right[height] = top.a, mid
     return NOTHING

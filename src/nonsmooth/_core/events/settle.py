@@ -2,167 +2,199 @@
 
 from __future__ import annotations
 
+from nonsmooth._core.calls.parts import part
+from nonsmooth._core.calls.signatures import call_reset
+from nonsmooth._core.events.output import first_not_finite, put_event
 from nonsmooth._core.events.records import (
     BAD_G,
     BILATERAL,
-    C_CHAIN,
     CYCLE,
-    DIRECTION,
     EPS,
     EV_JUMP,
     EV_SWITCH,
-    G_MARGIN,
-    G_OUT,
-    G_START,
-    G_TMP,
-    HAS_RESET,
-    HITS,
-    KIND,
-    MUTED,
+    JUMP,
     NOT_REPEATABLE,
-    O_MAX_CHAIN,
-    PEAK,
-    RATE_BEFORE,
-    SCALE,
-    TERMINAL,
-    TOL,
-    TRIGGERED,
     UNILATERAL,
-    finite_values,
-    put_event,
+    WATCHED,
+    call_rate,
+    events_at,
 )
-from nonsmooth._core.events.roots import JUMP, rate_along, side
-from nonsmooth._core.integrators.rk import K_0, NFEV
-from nonsmooth._core.jit import kernel
+from nonsmooth._core.events.roots import side
+from nonsmooth._core.integrators.records import OK, call_field
+from nonsmooth._core.integrators.user_functions import functions_at
+from nonsmooth._core.jit import caller, int64, phase
+
+#: ``settle(events)``: OK, CYCLE (cap reached), BAD_G or NOT_REPEATABLE; the switch concerned in ``info.switch``.
+SETTLE = int64(int64)
+call_settle = caller(SETTLE)
 
 
-@kernel(internal=True, cache=False)
-def out_of_bounds(g, j, t, y, slope, p, value, turn, sw, scale):
+@phase
+def rate(ev, j, scale):
+    """dg_j/dt at the present state."""
+    s, r = ev.solver, ev.roots
+    return call_rate(r.at.rate, r.at.roots, j, s.now.t, s.y, s.step.K[0], scale)
+
+
+@phase
+def switch_values(ev, out):
+    """All switching functions at the present state."""
+    s = ev.solver
+    call_field(ev.roots.at.g, ev.roots.at.context, s.now.t, s.y, out)
+
+
+@phase
+def out_of_bounds(ev, j):
     """Whether unilateral switch j must act at this instant: beyond its boundary, or on it and moving out."""
-    limit = sw.reals[j, TOL] + 16.0 * EPS * sw.reals[j, SCALE]
+    switch, value = ev.switches[j], ev.values.now[j]
+    limit = switch.tol + 16.0 * EPS * switch.scale
     if value < -limit:
         return True
-    if value > limit + 1e-6 * sw.reals[j, SCALE]:
+    if value > limit + 1e-6 * switch.scale:
         return False
-    rate = rate_along(g, j, t, y, slope, p, scale, sw.state[0], sw.G[G_MARGIN])
-    if value > sw.reals[j, TOL] + 8.0 * EPS * max(abs(t), 1.0) * abs(rate):
+    moving = rate(ev, j, abs(ev.info.h))
+    if value > switch.tol + 8.0 * EPS * max(abs(ev.solver.now.t), 1.0) * abs(moving):
         return False
-    small = 1e-9 * abs(sw.reals[j, RATE_BEFORE]) if sw.ints[j, TRIGGERED] > 0 else 0.0
-    if rate >= -small:
+    small = 1e-9 * abs(switch.rate_before) if switch.triggered > 0 else 0.0
+    if moving >= -small:
         return False
-    sw.reals[j, RATE_BEFORE] = rate
+    switch.rate_before = moving
     return True
 
 
-@kernel(internal=True, cache=False)
-def settle(f, g, reset, t, y, p, mode_at, work, sw, out, i, status, iterations, scale):
-    """Modes and resets at an instant until nothing changes. Order: the located switch, then by index.
+@phase
+def acts(ev, j, located):
+    """Whether switch j has an event at this instant; the `located` one has."""
+    mode = side(ev.modes[j])
+    if ev.switches[j].kind == UNILATERAL and mode > 0:
+        return located or out_of_bounds(ev, j)
+    again = ev.switches[j].kind == BILATERAL or ev.switches[j].triggered == 0
+    return side(ev.values.now[j]) != mode and again
 
-    Returns 0, CYCLE (cap reached), BAD_G or NOT_REPEATABLE; ``info[6]`` is the switch concerned, ``info[7]``
-    = 1 if a terminal switch has had its last event.
-    """
-    G = sw.G
-    m = G.shape[1]
-    n = y.size
-    slope = work.F[K_0]
-    left, right = sw.state[1], sw.state[2]
+
+@phase
+def apply_reset(ev, j):
+    """The state after the reset of switch j, with slope and switching functions there; False if not finite."""
+    s, user, v = ev.solver, functions_at(ev.at.user), ev.values
+    call_reset(user.at.reset, j, s.now.t, ev.left, user.p, ev.right)
+    if first_not_finite(ev.right) >= 0:
+        return False
+    for k in range(s.y.size):
+        s.y[k] = ev.right[k]
+    switch_values(ev, v.now)
+    bad = first_not_finite(v.now)
+    if bad >= 0:
+        ev.info.switch = bad
+        return False
+    call_field(s.at.field, s.at.context, s.now.t, s.y, s.step.K[0])
+    s.count.nfev += 1
+    return True
+
+
+@phase
+def act(ev, j, kind, iterations):
+    """The event of switch j: mode, reset, record."""
+    switch, s = ev.switches[j], ev.solver
+    mode = side(ev.modes[j])
+    bounded = switch.kind == UNILATERAL and mode > 0
+    ev.info.switch = j
+    switch.triggered += 1
+    for k in range(s.y.size):
+        ev.left[k] = s.y[k]
+        ev.right[k] = s.y[k]
+    if not bounded or switch.has_reset == 0:
+        # A unilateral switch without a reset is left behind; it comes back into force when g is positive again.
+        ev.modes[j] = -mode
+    counts = switch.direction == 0 or switch.direction == -mode
+    if switch.kind == UNILATERAL:
+        counts = bounded
+    if not counts:
+        return OK
+    if switch.has_reset == 1 and not apply_reset(ev, j):
+        return BAD_G
+    if ev.used.events >= ev.log.event.size:
+        return CYCLE
+    put_event(ev, j, kind, -mode, iterations, switch.rate_before)
+    switch.hits += 1
+    switch.counted += 1
+    if switch.terminal > 0 and switch.hits >= switch.terminal:
+        ev.info.stop = 1
+    return OK
+
+
+@part(SETTLE)
+def settle(address):
+    """Modes and resets at an instant until nothing changes. Order: the located switch, then by index."""
+    ev = events_at(address)
+    info, v = ev.info, ev.values
+    i = info.switch
+    m = ev.switches.size
     for j in range(m):
-        sw.ints[j, TRIGGERED] = 0
-    g(t, y, p, G[G_TMP])
+        ev.switches[j].triggered = 0
+        ev.switches[j].counted = 0
+    switch_values(ev, v.now)
     for j in range(m):
-        if G[G_TMP, j] != G[G_OUT, j]:
-            sw.info[6] = j
+        if v.now[j] != v.located[j]:
+            info.switch = j
             return NOT_REPEATABLE
-    stop = 0.0
-    kind = EV_JUMP if status == JUMP else EV_SWITCH
-    cap = int(sw.options[O_MAX_CHAIN])
-    for turn in range(cap + 1):
+    info.stop = 0
+    info.t_bad = ev.solver.now.t
+    kind = EV_JUMP if info.status == JUMP else EV_SWITCH
+    for turn in range(ev.options.max_chain + 1):
         changed = False
         for q in range(-1, m):
             j = i if q < 0 else q
-            if sw.ints[j, MUTED] != 0 or (q < 0 and turn > 0) or (q == i and turn == 0):
+            if ev.switches[j].muted != WATCHED or (q < 0 and turn > 0) or (q == i and turn == 0):
                 continue
-            mode = 1 if p[mode_at + j] >= 0.0 else -1
-            value = G[G_TMP, j]
-            bounded = sw.ints[j, KIND] == UNILATERAL and mode > 0
-            if bounded:
-                hit = q < 0 or out_of_bounds(g, j, t, y, slope, p, value, turn, sw, scale)
-            else:
-                hit = side(value) != mode and (sw.ints[j, KIND] == BILATERAL or sw.ints[j, TRIGGERED] == 0)
-            if not hit:
+            if not acts(ev, j, q < 0):
                 continue
             changed = True
-            sw.info[6] = j
-            sw.ints[j, TRIGGERED] += 1
-            for k in range(n):
-                left[k] = y[k]
-                right[k] = y[k]
-            direction = -mode
-            if not bounded or sw.ints[j, HAS_RESET] == 0:
-                # A unilateral switch without a reset is left behind; it comes back into force when g is
-                # positive again.
-                p[mode_at + j] = -mode
-            counts = sw.ints[j, DIRECTION] == 0 or sw.ints[j, DIRECTION] == direction
-            if sw.ints[j, KIND] == UNILATERAL:
-                counts = bounded
-            if counts and sw.ints[j, HAS_RESET] == 1:
-                reset(j, t, left, p, right)
-                if finite_values(right) >= 0:
-                    return BAD_G
-                for k in range(n):
-                    y[k] = right[k]
-                g(t, y, p, G[G_TMP])
-                bad = finite_values(G[G_TMP])
-                if bad >= 0:
-                    sw.info[6] = bad
-                    return BAD_G
-                f(t, y, p, slope)
-                work.ints[NFEV] += 1
-            if counts:
-                if out.used[1] >= out.ev.shape[0]:
-                    return CYCLE
-                steps = iterations if q < 0 else 0.0
-                put_event(out, sw, t, j, kind, direction, steps, sw.reals[j, RATE_BEFORE], left, right)
-                sw.ints[j, HITS] += 1
-                if sw.ints[j, TERMINAL] > 0 and sw.ints[j, HITS] >= sw.ints[j, TERMINAL]:
-                    stop = 1.0
+            code = act(ev, j, kind, info.iterations if q < 0 else 0)
+            if code != OK:
+                return code
             kind = EV_SWITCH
         if not changed:
             break
-        if turn == cap:
+        if turn == ev.options.max_chain:
             return CYCLE
         if turn > 0:
-            sw.counts[C_CHAIN] += 1
-    # The same instant again and again without progress is a cycle too.
-    if t == sw.info[21]:
-        sw.info[22] += 1.0
-        if sw.info[22] > cap:
+            ev.counts.chained += 1
+    return settled(ev)
+
+
+@phase
+def settled(ev):
+    """What is remembered of the instant; the same one again and again without progress is a cycle too."""
+    info, v, t = ev.info, ev.values, ev.solver.now.t
+    if t == info.t_settled:
+        info.repeats += 1
+        if info.repeats > ev.options.max_chain:
             return CYCLE
     else:
-        sw.info[21] = t
-        sw.info[22] = 0.0
-    for j in range(m):
-        sw.reals[j, PEAK] = (
-            abs(G[G_TMP, j]) if sw.ints[j, TRIGGERED] else max(sw.reals[j, PEAK], abs(G[G_START, j]))
-        )
-        G[G_START, j] = G[G_TMP, j]
-    sw.info[7] = stop
-    return 0
+        info.t_settled = t
+        info.repeats = 0
+    for j in range(ev.switches.size):
+        switch = ev.switches[j]
+        peak = max(switch.peak, abs(v.start[j]))
+        switch.peak = abs(v.now[j]) if switch.triggered > 0 else peak
+        v.start[j] = v.now[j]
+    return OK
 
 
-@kernel(internal=True, cache=False)
-def comes_to_rest(f, g, j, t, y, p, work, sw, scale):
+@phase
+def comes_to_rest(ev, j):
     """Whether unilateral switch j stays closed after its reset: no rate left, and the flow presses it down."""
-    slope = work.F[K_0]
-    after = rate_along(g, j, t, y, slope, p, scale, sw.state[0], sw.G[G_TMP])
-    before = abs(sw.reals[j, RATE_BEFORE])
+    s, r, scale = ev.solver, ev.roots, abs(ev.info.h)
+    t, slope = s.now.t, s.step.K[0]
+    after = rate(ev, j, scale)
+    before = abs(ev.switches[j].rate_before)
     if abs(after) > 1e-9 * before:
-        return 0
+        return False
     d = 1e-4 * scale
-    moved, moved_slope = sw.state[1], sw.state[2]
-    for k in range(y.size):
-        moved[k] = y[k] + d * slope[k]
-    f(t + d, moved, p, moved_slope)
-    work.ints[NFEV] += 1
-    later = rate_along(g, j, t + d, moved, moved_slope, p, scale, sw.state[0], sw.G[G_TMP])
-    return 1 if later - after < -1e-9 * before else 0
+    moved, moved_slope = ev.left, ev.right
+    for k in range(s.y.size):
+        moved[k] = s.y[k] + d * slope[k]
+    call_field(s.at.field, s.at.context, t + d, moved, moved_slope)
+    s.count.nfev += 1
+    later = call_rate(r.at.rate, r.at.roots, j, t + d, moved, moved_slope, scale)
+    return later - after < -1e-9 * before

@@ -2,71 +2,56 @@
 
 from __future__ import annotations
 
-from nonsmooth._core.calls.pointers import pointer_at
-from nonsmooth._core.integrators.implicit_rk import JAC
-from nonsmooth._core.integrators.rk import H_TAKEN, OK, Q_0, RHS, Y_NEW
-from nonsmooth._core.integrators.single_step import DENSE, STEP, TRY, accept
+from nonsmooth._core.integrators.records import FULL, OK, call_adapt, call_dense, solver_at
+from nonsmooth._core.integrators.single_step import accept
 from nonsmooth._core.jit import kernel
-
-as_try, as_step, as_dense = pointer_at(TRY), pointer_at(STEP), pointer_at(DENSE)
-as_rhs, as_jac = pointer_at(RHS), pointer_at(JAC)
-
-#: The output arrays are full; call again to continue.
-FULL = 9
 
 
 @kernel(references=False, forceinline=False)
-def run(method, try_step, adapt, dense, f, jac, t, y, t_bound, p, work, control, t_out, y_out, q_out):
-    """Steps from (t, y) until `t_bound`, a failure, or until the output is full.
+def run(address, t_out, y_out, q_out):
+    """Steps until `t_bound`, a failure, or until the output is full.
 
     Parameters
     ----------
-    try_step, adapt, dense : first-class functions
-        The method's step, `adaptive_step` and `dense` (see `nonsmooth._core.integrators.single_step`).
+    address : int
+        Of a started `Solver`.
     t_out, y_out, q_out : ndarray, shapes (m,), (m, n), (m, rows, n)
         End times, end states and dense-output coefficients of the steps, written in place.
 
     Returns
     -------
-    count, t, status
+    count, status
     """
+    s = solver_at(address)
     count = 0
-    while t != t_bound:
+    while s.now.t != s.now.t_bound:
         if count == t_out.size:
-            return count, t, FULL
-        status = adapt(method, try_step, f, jac, t, y, t_bound, p, work, control)
+            return count, FULL
+        status = call_adapt(s.at.adapt, address)
         if status != OK:
-            return count, t, status
-        h = work.reals[H_TAKEN]
-        rows = dense(method, f, t, y, h, p, work)
-        for k in range(y.size):
-            y_out[count, k] = work.F[Y_NEW, k]
+            return count, status
+        rows = call_dense(s.at.dense, address, s.now.h)
+        for k in range(s.y.size):
+            y_out[count, k] = s.step.y_new[k]
             for j in range(rows):
-                q_out[count, j, k] = work.F[Q_0 + j, k]
-        accept(method, t, y, h, work)
-        t = t_bound if h == t_bound - t else t + h
-        t_out[count] = t
+                q_out[count, j, k] = s.step.Q[j, k]
+        accept(address, s.now.h)
+        t_out[count] = s.now.t
         count += 1
-    return count, t, OK
+    return count, OK
 
 
 @kernel(references=False, forceinline=False)
-def advance(entry, method, t_old, t, y, t_bound, p, work, control):
-    """One step; the one before it, from `t_old`, is accepted first (so that its dense output can be had
-    until then).
-
-    `entry` holds the addresses of try_step, adapt, dense, f and jac. Returns (h, status); the new state is
-    ``work.F[Y_NEW]``.
-    """
-    if t_old != t:
-        accept(method, t_old, y, t - t_old, work)
-    try_step, adapt = as_try(entry[0]), as_step(entry[1])
-    status = adapt(method, try_step, as_rhs(entry[3]), as_jac(entry[4]), t, y, t_bound, p, work, control)
-    return work.reals[H_TAKEN], status
+def one_step(address, pending):
+    """One step; with ``pending=1`` the one before it is accepted first (its dense output can be had until then)."""
+    s = solver_at(address)
+    if pending == 1:
+        accept(address, s.now.h)
+    return call_adapt(s.at.adapt, address)
 
 
 @kernel(references=False, forceinline=False)
-def late_dense(entry, method, t, y, h, p, work):
-    """Dense output of the step just taken from (t, y)."""
-    dense = as_dense(entry[2])
-    return dense(method, as_rhs(entry[3]), t, y, h, p, work)
+def late_dense(address, h):
+    """Dense output of the step of size h just taken."""
+    s = solver_at(address)
+    return call_dense(s.at.dense, address, h)

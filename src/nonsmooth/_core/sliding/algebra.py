@@ -110,6 +110,70 @@ def surfaces(starts, active, rows, bases):
 
 
 @kernel
+def sliding_weights(D, r, d, lam):
+    """Weights lam of ``D lam = r``, rows scaled by the caller to their largest terms; `D` is kept.
+
+    Returns
+    -------
+    ratio : float
+        Pivot ratio of D; below `SINGULAR` condition B' is violated and the least-norm weights around equal ones were taken,
+        no region being preferred; a negative value says that not even those fulfil the equations.
+    """
+    A = np.empty((d, d))
+    piv = np.empty(d, dtype=np.int64)
+    for a in range(d):
+        lam[a] = r[a]
+        for e in range(d):
+            A[a, e] = D[a, e]
+    ratio = lu_factor(A, piv, d)
+    for a in range(d):
+        ratio = min(ratio, abs(A[a, a]))
+    if ratio > SINGULAR:
+        lu_solve(A, piv, d, lam)
+        return ratio
+    if d == 1:
+        # Both fields have the same normal speed.
+        lam[0] = 0.5 + 0.0 * (D[0, 0] + r[0])
+        return 0.0 if abs(r[0]) <= 1e-8 else -1.0
+    for a in range(d):
+        for e in range(d):
+            r[a] -= D[a, e] * 0.5
+    misfit = least_norm(D, r, d, lam)
+    for e in range(d):
+        lam[e] += 0.5 + 0.0 * misfit  # not finite if the gradients are not
+    return -1.0 if misfit > 1e-8 else 0.0
+
+
+@kernel
+def sliding_equations(F, G, rows, bases, x_0, D, r):
+    """D and r of ``D lam = r`` for the surfaces (rows, bases), with x'_0 of the bases; each row divided by its largest terms
+    (it has the units of its indicator).
+    """
+    n = x_0.size
+    d = r.size
+    for a in range(d):
+        i, b = rows[a], bases[a]
+        s = G[i, n] - G[b, n]
+        size = 0.0
+        for k in range(n):
+            s += (G[i, k] - G[b, k]) * x_0[k]
+        r[a] = -s
+        for e in range(d):
+            s = 0.0
+            terms = 0.0
+            for k in range(n):
+                product = (G[i, k] - G[b, k]) * (F[rows[e], k] - F[bases[e], k])
+                s += product
+                terms += abs(product)
+            D[a, e] = s
+            size = max(size, terms)
+        if size > 0.0:
+            r[a] /= size
+            for e in range(d):
+                D[a, e] /= size
+
+
+@kernel
 def combine(starts, active, F, G, z, out):
     """Sliding vector field of the active set, eq. (9) with z from (11).
 
@@ -126,8 +190,7 @@ def combine(starts, active, F, G, z, out):
     Returns
     -------
     ratio : float
-        Pivot ratio of D (1 without sliding); below `SINGULAR` the least-norm weights were taken, and a
-        negative value says that not even those keep the solution on the surfaces.
+        Pivot ratio as `sliding_weights` returns it; 1 without sliding.
     """
     noinline()
     n = out.size
@@ -148,53 +211,10 @@ def combine(starts, active, F, G, z, out):
     if d == 0:
         return 1.0
     D = np.empty((d, d))
-    A = np.empty((d, d))
     r = np.empty(d)
     lam = np.empty(d)
-    piv = np.empty(d, dtype=np.int64)
-    for a in range(d):
-        i, b = rows[a], bases[a]
-        s = G[i, n] - G[b, n]
-        size = 0.0
-        for k in range(n):
-            s += (G[i, k] - G[b, k]) * out[k]
-        r[a] = -s
-        for e in range(d):
-            s = 0.0
-            terms = 0.0
-            for k in range(n):
-                product = (G[i, k] - G[b, k]) * (F[rows[e], k] - F[bases[e], k])
-                s += product
-                terms += abs(product)
-            D[a, e] = s
-            size = max(size, terms)
-        # Rows have the units of their indicators: scale them by their largest terms before looking at pivots.
-        if size > 0.0:
-            r[a] /= size
-            for e in range(d):
-                D[a, e] /= size
-    for a in range(d):
-        lam[a] = r[a]
-        for e in range(d):
-            A[a, e] = D[a, e]
-    ratio = lu_factor(A, piv, d)
-    for a in range(d):
-        ratio = min(ratio, abs(A[a, a]))
-    if ratio > SINGULAR:
-        lu_solve(A, piv, d, lam)
-    elif d == 1:
-        # Condition B' is violated: both fields have the same normal speed. Equal weights are the least-norm choice.
-        lam[0] = 0.5 + 0.0 * (D[0, 0] + r[0])
-        ratio = 0.0 if abs(r[0]) <= 1e-8 else -1.0
-    else:
-        # Condition B' is violated. Least norm around equal weights: no region is preferred.
-        for a in range(d):
-            for e in range(d):
-                r[a] -= D[a, e] * 0.5
-        misfit = least_norm(D, r, d, lam)
-        for e in range(d):
-            lam[e] += 0.5 + 0.0 * misfit  # not finite if the gradients are not
-        ratio = -1.0 if misfit > 1e-8 else 0.0
+    sliding_equations(F, G, rows, bases, out, D, r)
+    ratio = sliding_weights(D, r, d, lam)
     for a in range(d):
         z[rows[a]] = lam[a]
         z[bases[a]] -= lam[a]

@@ -1,6 +1,6 @@
-"""Location of a switching point (Step 4 of Algorithm 2, Stewart 1996): on the dense output, then on the integration.
+"""Location of switching points (Step 4 of Algorithm 2, Stewart 1996).
 
-The earliest zero on the dense output of the step is found by Brent's method. Its state is taken over where the
+The zero of the component is found on the dense output by Brent's method. Its state is taken over where the
 interpolant proves accurate there: its defect x' - f(t, x), which costs nothing because the fields at the switching
 point are needed for the LCP, times h/(q + 1), q the degree, is below the tolerance (it then bounds the error of the
 interpolant in practice: 0.9 of it for RK45, 0.8 for DOP853 on average). Elsewhere the step is made anew up to that
@@ -11,402 +11,350 @@ bound on psi given by the user, or where that does not lead to the end, brackete
 
 from __future__ import annotations
 
-from nonsmooth._core.events.roots import FOUND, NO_CONVERGENCE, root_on_dense, root_on_step
-from nonsmooth._core.integrators.rk import (
-    CONTROL_T,
-    H_NEXT,
-    H_TAKEN,
-    K_0,
-    METHOD_T,
-    NSTEPS,
-    OK,
-    Q_0,
-    WORK_T,
-    Y_NEW,
-    dense_eval,
-    dense_slope,
-    scaled_norm,
-)
-from nonsmooth._core.integrators.runs import as_dense, as_jac, as_rhs, as_step, as_try
+from nonsmooth._core.calls.parts import part
+from nonsmooth._core.events.records import FOUND, NO_CONVERGENCE, call_on_dense, call_on_step
+from nonsmooth._core.integrators.dense_output import dense_eval, dense_slope
+from nonsmooth._core.integrators.error_control import scaled_norm
+from nonsmooth._core.integrators.records import OK, call_dense, call_field, call_try
 from nonsmooth._core.integrators.single_step import accept
-from nonsmooth._core.jit import caller, f8_1, float64, int64, kernel, types, void
+from nonsmooth._core.integrators.time_axis import end_of_step
+from nonsmooth._core.jit import kernel, noinline, phase
 from nonsmooth._core.sliding.functions import slope_in
-from nonsmooth._core.sliding.layout import (
-    A_MODEL,
-    A_ON_STEP,
-    A_SWITCH,
-    ACTIVE,
+from nonsmooth._core.sliding.records import (
     AGAIN,
-    ARMED,
-    BOUND,
-    C_DENSE,
-    C_FIELD,
-    C_JAC,
-    C_SOLID,
-    C_SWITCH,
-    C_TRY,
     CHOICE,
-    COMPONENT,
-    EPS,
-    G_END,
-    G_ROOT,
-    G_START,
-    GRADIENTS,
-    H_SCALE,
-    HEAD,
     IMMEDIATE,
-    LOCATION,
     LOST_ROOT,
-    MASK,
-    MIDDLE,
-    MOVED,
-    N_ON_DENSE,
-    N_ON_STEP,
-    NEW_SLOPE,
-    OLD_SLOPE,
+    OF_STEP,
     ON_DENSE,
     ON_STEP,
-    OUT_T,
-    POINT,
-    R_,
-    REASON,
-    REUSE,
-    ROOT,
-    ROWS,
-    RUN_T,
-    SLIDES,
-    T_BOUND,
-    WATCH,
-    XTOL,
-    H,
-    N,
-    T,
-    Z,
+    run_at,
 )
 from nonsmooth._core.sliding.sets import to_surface, watch_all, watch_group
-from nonsmooth._core.sliding.step import call_rhs, crosses, record, remember
-
-#: (method, work, control, run, h, low, high, first, g_low, hit, verified): bracketed Newton on the integration.
-ON_INTEGRATION = int64(
-    METHOD_T, WORK_T, CONTROL_T, RUN_T, float64, float64, float64, float64, float64, int64, int64
-)
-#: (method, work, control, run, out, h): reason to return with, or AGAIN.
-LOCATE = int64(METHOD_T, WORK_T, CONTROL_T, RUN_T, OUT_T, float64)
-
-call_on_step = caller(ON_INTEGRATION)
+from nonsmooth._core.sliding.step import crosses, put_row, remember
 
 # Error of the last Euler step, and of a slope taken over from before it, in units of the tolerance.
-_NEGLIGIBLE = 0.01
+NEGLIGIBLE = 0.01
 
 
-@kernel(void(RUN_T, float64, f8_1, int64), part=True)
-def arrive(run, t, x, hit):
-    """All that is needed at a switching point (t, x) of component `hit`: the components in C[G_END]; I_0 in `watch`, its
-    fields and gradients in p; x' of the old active set in B[OLD_SLOPE] and its weights in p.
+@part(OF_STEP)
+def locate(address, h):
+    """Move (t, y) to the first switching point inside the step of length `h` just tried, whose components at its end (or
+    at theta = ``info.middle``) stand in ``psi.end``.
+
+    Returns CHOICE (located; `arrive` has been there), AGAIN (there is none, the step must be repeated with the size
+    proposed), IMMEDIATE or LOST_ROOT.
     """
-    C, p, lay = run.C, run.p, run.lay
-    watch_all(run, 1.0)
-    p[lay[HEAD] + REUSE] = 1.0
-    call_rhs(run.calls[A_SWITCH], t, x, p, C[G_END])
-    p[lay[HEAD] + REUSE] = 0.0
+    run = run_at(address)
+    s, info = run.solver, run.info
+    if info.rows == 0:
+        info.rows = call_dense(s.at.dense, s.at.solver, h)
+    hit = first_zero(run, h)
+    if hit < 0:
+        info.component = -1 - hit
+        return IMMEDIATE
+    info.moved = 0
+    where = ON_STEP if s.control.fixed == 1 else info.location
+    if where != ON_STEP:
+        hit = go_to_zero(run, h, hit)
+        if where == ON_DENSE or interpolant_is_good(run, h):
+            return take_interpolant(run, h, hit)
+        theta, low, g_low = info.theta, info.low, info.g_low
+        if step_again(run, h, hit):
+            run.counts.on_step += 1
+            return located(run, info.theta, info.theta, hit)
+        info.theta, info.low, info.g_low = theta, low, g_low
+    return locate_on_integration(run, h, hit)
+
+
+@kernel(references=False, forceinline=False)
+def arrive(address, t, x, hit):
+    """All that is needed at a switching point (t, x) of component `hit`: the components in ``psi.end``; I_0 in `watch`, its
+    fields and gradients in `values`; x' of the old active set in `slope` and its weights in `values`.
+    """
+    noinline()
+    run = run_at(address)
+    psi, I = run.psi, run.set
+    watch_all(run)
+    run.watch.reuse = 1
+    call_field(run.at.switch, address, t, x, psi.end)
+    run.watch.reuse = 0
     # I_0: members, the region that was hit, all regions within epsilon of their group's smallest indicator.
-    for k in range(lay[R_]):
-        member = p[lay[ACTIVE] + k] > 0.0
-        p[lay[WATCH] + k] = 1.0 if member or k == hit or C[G_END, k] <= C[EPS, k] else 0.0
-    call_rhs(run.calls[A_MODEL], t, x, p, C[G_ROOT])
-    slope_in(p, run.B[OLD_SLOPE])
-    for k in range(lay[R_]):
-        if p[lay[MASK] + k] > 0.0:
-            C[G_END, k] = p[lay[Z] + k]
+    for k in range(I.watch.size):
+        I.watch[k] = 1.0 if I.active[k] > 0.0 or k == hit or psi.end[k] <= psi.eps[k] else 0.0
+    call_field(run.at.model, address, t, x, psi.root)
+    slope_in(run, run.slope)
+    for k in range(I.watch.size):
+        if I.slides[k] > 0.0:
+            psi.end[k] = run.values.z[k]
 
 
-@kernel(int64(METHOD_T, WORK_T, RUN_T, float64, int64), part=True)
-def earliest(method, work, run, h, given):
-    """Brent's method on the dense output for each component that changed sign; the earliest one is returned, or -1 - k if
-    component k is negative at once. Place, start of its bracket and value there in opt[ROOT:].
+@phase
+def start_of_bracket(run, k, h):
+    """A theta at which component k is positive: the begin of the step, or beyond it if it started at the surface.
+
+    The value stands in ``psi.root[k]``; negative: there is none.
     """
-    C, p, opt = run.C, run.p, run.opt
-    t, y = opt[T], run.y
-    rows = run.info[ROWS]
-    Q = work.F[Q_0:]
-    g = as_rhs(run.calls[C_SWITCH])
-    middle = opt[MIDDLE]
-    hit = given
-    opt[ROOT] = 2.0
-    for k in range(run.lay[R_]):
+    psi, s = run.psi, run.solver
+    psi.root[k] = psi.start[k]
+    if psi.armed[k] > 0.0 and psi.start[k] > 0.0:
+        return 0.0
+    for i in range(1, 16):
+        theta = run.info.middle * 2.0 ** (-i)
+        dense_eval(s.y, s.step.Q, run.info.rows, theta, run.point)
+        call_field(run.at.switch, run.at.run, s.now.t + theta * h, run.point, psi.root)
+        if psi.root[k] > 0.0:
+            return theta
+    return -1.0
+
+
+@kernel(references=False, forceinline=False)
+def first_zero_of(address, h):
+    """`first_zero` of the run at `address`."""
+    noinline()
+    run = run_at(address)
+    psi, info, r = run.psi, run.info, run.roots.at
+    hit = -1
+    info.theta = 2.0
+    for k in range(psi.end.size):
         if not crosses(run, k):
             continue
-        a = 0.0
-        ga = C[G_START, k]
         watch_group(run, k)
-        if C[ARMED, k] == 0.0 or ga <= 0.0:
-            # It started at the surface: look for the place where it is above zero.
-            a = -1.0
-            for i in range(1, 16):
-                theta = middle * 2.0 ** (-i)
-                dense_eval(y, Q, rows, theta, run.B[POINT])
-                call_rhs(run.calls[A_SWITCH], t + theta * h, run.B[POINT], p, C[G_ROOT])
-                if C[G_ROOT, k] > 0.0:
-                    a = theta
-                    ga = C[G_ROOT, k]
-                    break
-            if a < 0.0:
-                watch_all(run, 1.0)
-                return -1 - k
-        theta = root_on_dense(
-            g, k, t, y, h, Q, rows, p, a, middle, ga, C[G_END, k], opt[XTOL], run.B[POINT], C[G_ROOT]
+        a = start_of_bracket(run, k, h)
+        if a < 0.0:
+            watch_all(run)
+            return -1 - k
+        g_a = psi.root[k]
+        theta = call_on_dense(
+            r.on_dense, r.roots, k, h, info.rows, a, info.middle, g_a, psi.end[k], info.xtol
         )
-        if theta < opt[ROOT]:
-            opt[ROOT] = theta
-            opt[ROOT + 1] = a
-            opt[ROOT + 2] = ga
+        if theta < info.theta:
+            info.theta = theta
+            info.low = a
+            info.g_low = g_a
             hit = k
-    watch_all(run, 1.0)
+    watch_all(run)
     return hit
 
 
-@kernel(types.boolean(RUN_T, int64), internal=True)
+@phase
+def first_zero(run, h):
+    """Brent's method on the dense output for each component that changed sign; the earliest one is returned, or -1 - k if
+    component k is negative at once. Place, start of its bracket and value there in ``info``.
+    """
+    return first_zero_of(run.at.run, h)
+
+
+@phase
 def earlier(run, hit):
-    """Whether, at the point `arrive` has been to, a component other than `hit` is negative: it changed sign before."""
-    C = run.C
-    for k in range(run.lay[R_]):
-        if k != hit and C[ARMED, k] > 0.0 and C[G_END, k] < -C[EPS, k] and C[G_START, k] > 0.0:
-            return True
-    return False
+    """The last component other than `hit` that is negative at the point `arrive` has been to, or -1: it changed sign before."""
+    psi = run.psi
+    found = -1
+    for k in range(psi.end.size):
+        if k != hit and psi.armed[k] > 0.0 and psi.end[k] < -psi.eps[k] and psi.start[k] > 0.0:
+            found = k
+    return found
 
 
-@kernel(float64(RUN_T, float64, f8_1, int64, float64), part=True)
+@phase
+def go_to_zero(run, h, hit):
+    """Arrive at the first zero on the dense output; components that are negative there come before it."""
+    s, info = run.solver, run.info
+    tries = 0
+    while True:
+        dense_eval(s.y, s.step.Q, info.rows, info.theta, run.point)
+        arrive(run.at.run, s.now.t + info.theta * h, run.point, hit)
+        tries += 1
+        if tries > run.psi.end.size or earlier(run, hit) < 0:
+            return hit
+        # A component is negative there that is positive again where the signs were looked at.
+        theta, low, g_low = info.theta, info.low, info.g_low
+        info.middle = theta
+        run.psi.end[hit] = 1.0
+        other = first_zero(run, h)
+        if other < 0 or not info.theta < theta:
+            info.theta, info.low, info.g_low = theta, low, g_low
+            tries = run.psi.end.size  # stay there
+        else:
+            hit = other
+
+
+@phase
+def interpolant_is_good(run, h):
+    """Whether the defect of the dense output at the zero is below the tolerance."""
+    s, change = run.solver, run.change
+    dense_slope(s.step.Q, run.info.rows, run.info.theta, h, change)
+    for k in range(s.y.size):
+        change[k] = h * (change[k] - run.slope[k])
+    return scaled_norm(s, change, run.point) <= run.info.rows + 1.0
+
+
+@phase
+def take_interpolant(run, h, hit):
+    """The point on the dense output is the switching point."""
+    s, x = run.solver, run.info.theta * h
+    s.now.t = end_of_step(s.now, x)
+    for k in range(s.y.size):
+        s.y[k] = run.point[k]
+    s.count.nsteps += 1
+    run.counts.on_dense += 1
+    return located(run, x, h, hit)
+
+
+@phase
 def rate_of(run, t, x, hit, h):
     """d psi_hit/dt along the old active set at (t, x), after `arrive`."""
-    C, p, lay, starts = run.C, run.p, run.lay, run.starts
-    slope = run.B[OLD_SLOPE]
-    n = lay[N]
-    if p[lay[ACTIVE] + hit] > 0.0:
-        # A weight: one difference backwards along the flow; what `arrive` left in p is put back.
-        before = C[G_END, hit]
+    psi, values, starts, active = run.psi, run.values, run.starts, run.set.active
+    n = x.size
+    if active[hit] > 0.0:
+        # A weight: one difference backwards along the flow; what `arrive` left in `values` is put back.
+        before = psi.end[hit]
         d = 1e-6 * h
         for k in range(n):
-            run.B[NEW_SLOPE, k] = x[k] - d * slope[k]
-        call_rhs(run.calls[A_SWITCH], t - d, run.B[NEW_SLOPE], p, C[G_ROOT])
-        rate = (before - C[G_ROOT, hit]) / d
-        arrive(run, t, x, hit)
+            run.change[k] = x[k] - d * run.slope[k]
+        call_field(run.at.switch, run.at.run, t - d, run.change, psi.root)
+        rate = (before - psi.root[hit]) / d
+        arrive(run.at.run, t, x, hit)
         return rate
     low = -1
     for j in range(starts.size - 1):
         if starts[j] <= hit < starts[j + 1]:
             for k in range(starts[j], starts[j + 1]):
-                if p[lay[ACTIVE] + k] > 0.0 and (low < 0 or p[lay[H] + k] < p[lay[H] + low]):
+                if active[k] > 0.0 and (low < 0 or values.h[k] < values.h[low]):
                     low = k
-    a = lay[GRADIENTS] + hit * (n + 1)
-    b = lay[GRADIENTS] + low * (n + 1)
-    rate = p[a + n] - p[b + n]
+    rate = values.G[hit, n] - values.G[low, n]
     for k in range(n):
-        rate += (p[a + k] - p[b + k]) * slope[k]
+        rate += (values.G[hit, k] - values.G[low, k]) * run.slope[k]
     return rate
 
 
-@kernel(void(METHOD_T, WORK_T, RUN_T, OUT_T, float64), internal=True)
-def dense_if_wanted(method, work, run, out, x):
+@phase
+def dense_if_wanted(run, x):
     """Dense output of the step of length `x` just made, if it is to be stored."""
-    if out.Q.shape[0] > 0:
-        dense = as_dense(run.calls[C_DENSE])
-        run.info[ROWS] = dense(method, as_rhs(run.calls[C_FIELD]), run.opt[T], run.y, x, run.p, work)
+    if run.rows.length.size > 0:
+        run.info.rows = call_dense(run.solver.at.dense, run.solver.at.solver, x)
 
 
-@kernel(
-    int64(METHOD_T, WORK_T, CONTROL_T, RUN_T, OUT_T, float64, int64),
-    part=True,
-)
-def step_again(method, work, control, run, out, h, hit):
-    """The step anew up to the zero on the dense output, and an Euler step over what is left: 1 if that leads to the
-    switching point. The point is then (opt[T], y).
+@phase
+def euler_step(run, delta):
+    """One Euler step of length delta along the old active set; the indicators of the candidates move on as well."""
+    y, values, n = run.solver.y, run.values, run.solver.y.size
+    for k in range(n):
+        y[k] += delta * run.slope[k]
+    for k in range(values.h.size):
+        if run.psi.root[k] > 0.0:
+            change = values.G[k, n]
+            for i in range(n):
+                change += values.G[k, i] * run.slope[i]
+            values.h[k] += delta * change
+
+
+@phase
+def step_again(run, h, hit):
+    """The step anew up to the zero on the dense output, and an Euler step over what is left: True if that leads to the
+    switching point. The point is then (t, y), and ``info.theta`` the length of time to it.
     """
-    C, p, lay, opt, info, B = run.C, run.p, run.lay, run.opt, run.info, run.B
-    F = work.F
-    t, y = opt[T], run.y
-    s = method.stages
-    solid = as_step(run.calls[C_SOLID])
-    x = opt[ROOT] * h
+    s, info, step = run.solver, run.info, run.solver.step
+    t, n = s.now.t, s.y.size
+    x = info.theta * h
     for _ in range(4):
-        if solid(
-            method, as_try(run.calls[C_TRY]), as_rhs(run.calls[C_FIELD]), as_jac(run.calls[C_JAC]), t, y, x, p, work,
-            control,
-        ) != OK:  # fmt: skip
-            return 0
-        dense_if_wanted(method, work, run, out, x)
-        arrive(run, t + x, F[Y_NEW], hit)
-        if earlier(run, hit):
-            return 0
-        rate = rate_of(run, t + x, F[Y_NEW], hit, x)
+        if call_try(s.at.solid, s.at.solver, x) != OK:
+            return False
+        dense_if_wanted(run, x)
+        arrive(run.at.run, t + x, step.y_new, hit)
+        if earlier(run, hit) >= 0:
+            return False
+        rate = rate_of(run, t + x, step.y_new, hit, x)
         if not rate < 0.0:
-            return 0
-        delta = -C[G_END, hit] / rate
-        if not abs(delta) <= 0.1 * x or x + delta > opt[T_BOUND] - t:
-            return 0
-        for k in range(y.size):
-            B[NEW_SLOPE, k] = (F[K_0 + s, k] - F[K_0, k]) / x
-        bend = scaled_norm(B[NEW_SLOPE], y, F[Y_NEW], control)
-        if 0.5 * bend * delta * delta <= _NEGLIGIBLE:
-            accept(method, t, y, x, work)
-            for k in range(y.size):
-                y[k] += delta * B[OLD_SLOPE, k]
-            for k in range(lay[R_]):
-                if C[G_ROOT, k] > 0.0:  # candidates of groups with several: their indicators move on as well
-                    g = lay[GRADIENTS] + k * (lay[N] + 1)
-                    change = p[g + lay[N]]
-                    for i in range(y.size):
-                        change += p[g + i] * B[OLD_SLOPE, i]
-                    p[lay[H] + k] += delta * change
-            opt[T] = t + (x + delta)
-            opt[ROOT] = x + delta
-            info[MOVED] = 1 if 0.1 * h * bend * abs(delta) > _NEGLIGIBLE else 0
-            return 1
+            return False
+        delta = -run.psi.end[hit] / rate
+        if not abs(delta) <= 0.1 * x or x + delta > s.now.t_bound - t:
+            return False
+        for k in range(n):
+            run.change[k] = (step.K[s.method.stages, k] - step.K[0, k]) / x
+        bend = scaled_norm(s, run.change, step.y_new)
+        if 0.5 * bend * delta * delta <= NEGLIGIBLE:
+            accept(s.at.solver, x)
+            euler_step(run, delta)
+            s.now.t = t + (x + delta)
+            info.theta = x + delta
+            info.moved = 1 if 0.1 * h * bend * abs(delta) > NEGLIGIBLE else 0
+            return True
         x += delta
-    return 0
+    return False
 
 
-@kernel(ON_INTEGRATION, part=True)
-def on_integration(method, work, control, run, h, low, high, first, g_low, hit, verified):
+@kernel(references=False, forceinline=False)
+def root_on_integration(address, h, hit):
     """Bracketed Newton on the integration: the component that changes sign first, -1 if there is none (a dip of the
-    interpolant only), -2 if it is lost (opt[REASON]). The length of the step in opt[ROOT + 1], the step in `work`.
+    interpolant only), -2 if it is lost. The length of the step in ``search.behind``, the step in the solver.
     """
-    C, p, lay, opt, info = run.C, run.p, run.lay, run.opt, run.info
-    t, y = opt[T], run.y
-    for _ in range(lay[R_] + 1):
+    run = run_at(address)
+    s, psi, info, q = run.solver, run.psi, run.info, run.roots.search
+    q.lo = info.low * h
+    q.hi = info.middle * h
+    q.verified = 1 if info.middle == 1.0 else 0
+    q.guess = info.theta * h
+    q.g_lo = info.g_low
+    for _ in range(psi.end.size + 1):
         watch_group(run, hit)
-        tol = opt[BOUND] * (1.0 if p[lay[ACTIVE] + hit] > 0.0 else C[H_SCALE, hit])
-        root = opt[ROOT : ROOT + 4]
-        root[3] = 0.0
-        status = root_on_step(
-            method, as_try(run.calls[C_TRY]), as_step(run.calls[C_SOLID]), as_rhs(run.calls[C_FIELD]),
-            as_jac(run.calls[C_JAC]), as_rhs(run.calls[C_SWITCH]), hit, t, y, low * h, high, verified, first * h, g_low,
-            -1, 1, tol, 60, p, work, control, C[G_ROOT], root,
-        )  # fmt: skip
-        watch_all(run, 1.0)
-        if status == NO_CONVERGENCE and verified == 0:
+        q.i = hit
+        q.after = -1
+        q.stay_before = 0
+        q.tol = info.bound * (1.0 if run.set.active[hit] > 0.0 else psi.scale[hit])
+        q.max_iter = 60
+        q.iterations = 0
+        status = call_on_step(run.roots.at.on_step, run.roots.at.roots)
+        watch_all(run)
+        if status == NO_CONVERGENCE and q.verified == 0:
             return -1
         if status != FOUND:
-            info[COMPONENT] = hit
-            info[REASON] = status
+            info.component = hit
+            info.reason = status
             return -2
-        call_rhs(run.calls[A_SWITCH], t + root[1], work.F[Y_NEW], p, C[G_END])
-        other = -1
-        for k in range(lay[R_]):
-            if k != hit and C[ARMED, k] > 0.0 and C[G_END, k] < -C[EPS, k] and C[G_START, k] > 0.0:
-                other = k
+        call_field(run.at.switch, address, s.now.t + q.behind, s.step.y_new, psi.end)
+        other = earlier(run, hit)
         if other < 0:
             return hit
         hit = other  # another component was earlier
-        high = root[1]
-        verified = 1
-        low = 0.0
-        g_low = C[G_START, hit]
-        first = 0.5 * high / h
-    info[COMPONENT] = hit
+        q.lo = 0.0
+        q.hi = q.behind
+        q.verified = 1
+        q.guess = 0.5 * q.hi / h * h
+        q.g_lo = psi.start[hit]
+    info.component = hit
     return -2
 
 
-@kernel(int64(WORK_T, CONTROL_T, RUN_T, OUT_T, float64, float64, int64), internal=True)
-def located(work, control, run, out, x, length, hit):
-    """What follows a location on either way: (t, y) is the switching point after a step of length `x`."""
-    if control.fixed == 0:
-        work.reals[H_NEXT] = work.reals[H_TAKEN]
-    remember(run, x)
-    if run.p[run.lay[HEAD] + SLIDES] > 0.0:
-        to_surface(run)
-    record(work, run, out, length)
-    run.info[COMPONENT] = hit
-    return CHOICE
-
-
-@kernel(LOCATE, part=True)
-def locate(method, work, control, run, out, h):
-    """Move (t, y) to the first switching point inside the step of length `h` just tried, whose components at its end (or
-    at theta = opt[MIDDLE]) stand in C[G_END].
-
-    Returns CHOICE (located; `arrive` has been there), AGAIN (there is none, the step must be repeated with the size
-    proposed), IMMEDIATE or LOST_ROOT.
-    """
-    p, opt, info, B = run.p, run.opt, run.info, run.B
-    F = work.F
-    t, y = opt[T], run.y
-    if info[ROWS] == 0:
-        dense = as_dense(run.calls[C_DENSE])
-        info[ROWS] = dense(method, as_rhs(run.calls[C_FIELD]), t, y, h, p, work)
-    hit = earliest(method, work, run, h, -1)
-    if hit < 0:
-        info[COMPONENT] = -1 - hit
-        return IMMEDIATE
-    info[MOVED] = 0
-    where = ON_STEP if control.fixed == 1 else info[LOCATION]
-    first = opt[ROOT]
-    if where != ON_STEP:
-        tries = 0
-        while True:
-            dense_eval(y, F[Q_0:], info[ROWS], first, B[POINT])
-            arrive(run, t + first * h, B[POINT], hit)
-            tries += 1
-            if tries > run.lay[R_] or not earlier(run, hit):
-                break
-            # A component is negative there that is positive again where the signs were looked at.
-            low, g_low = opt[ROOT + 1], opt[ROOT + 2]
-            opt[MIDDLE] = first
-            run.C[G_END, hit] = 1.0
-            other = earliest(method, work, run, h, -1)
-            if other < 0 or not opt[ROOT] < first:
-                opt[ROOT] = first
-                opt[ROOT + 1] = low
-                opt[ROOT + 2] = g_low
-                tries = run.lay[R_]  # stay there
-            else:
-                hit = other
-                first = opt[ROOT]
-        good = where == ON_DENSE
-        if not good:
-            dense_slope(F[Q_0:], info[ROWS], first, h, B[NEW_SLOPE])
-            for k in range(y.size):
-                B[NEW_SLOPE, k] = h * (B[NEW_SLOPE, k] - B[OLD_SLOPE, k])
-            good = scaled_norm(B[NEW_SLOPE], y, B[POINT], control) <= info[ROWS] + 1.0
-        if good:
-            opt[T] = opt[T_BOUND] if first * h == opt[T_BOUND] - t else t + first * h
-            for k in range(y.size):
-                y[k] = B[POINT, k]
-            work.ints[NSTEPS] += 1
-            info[N_ON_DENSE] += 1
-            return located(work, control, run, out, first * h, h, hit)
-        low, g_low = opt[ROOT + 1], opt[ROOT + 2]
-        if step_again(method, work, control, run, out, h, hit) == 1:
-            info[N_ON_STEP] += 1
-            return located(work, control, run, out, opt[ROOT], opt[ROOT], hit)
-        opt[ROOT] = first
-        opt[ROOT + 1] = low
-        opt[ROOT + 2] = g_low
-    middle = opt[MIDDLE]
-    verified = 1 if middle == 1.0 else 0
-    hit = call_on_step(
-        run.calls[A_ON_STEP],
-        method,
-        work,
-        control,
-        run,
-        h,
-        opt[ROOT + 1],
-        middle * h,
-        first,
-        opt[ROOT + 2],
-        hit,
-        verified,
-    )
+@phase
+def locate_on_integration(run, h, hit):
+    """The switching point by bracketed Newton on the integration."""
+    s = run.solver
+    hit = root_on_integration(run.at.run, h, hit)
     if hit == -1:
         # The dip was one of the interpolant only: look again with half the step.
-        work.reals[H_NEXT] = 0.5 * h
+        s.now.h_next = 0.5 * h
         return AGAIN
     if hit == -2:
         return LOST_ROOT
-    x = opt[ROOT + 1]
-    dense_if_wanted(method, work, run, out, x)
-    arrive(run, t + x, F[Y_NEW], hit)
-    accept(method, t, y, x, work)
-    opt[T] = t + x
-    info[N_ON_STEP] += 1
-    return located(work, control, run, out, x, x, hit)
+    x, t = run.roots.search.behind, s.now.t
+    dense_if_wanted(run, x)
+    arrive(run.at.run, t + x, s.step.y_new, hit)
+    accept(s.at.solver, x)
+    s.now.t = t + x
+    run.counts.on_step += 1
+    return located(run, x, x, hit)
+
+
+@phase
+def located(run, x, length, hit):
+    """What follows a location on either way: (t, y) is the switching point after a step of length `x`."""
+    s = run.solver
+    if s.control.fixed == 0:
+        s.now.h_next = s.now.h
+    remember(run, x)
+    if run.size.codimension > 0:
+        to_surface(run)
+    put_row(run, length)
+    run.info.component = hit
+    return CHOICE
