@@ -80,8 +80,8 @@ def test_order_and_dense_order(functions, name):
 @pytest.mark.parametrize("name", ["RK23", "RK45", "RKF78", "DOP853"])
 def test_order_conditions_of_the_tableaus(name):
     method = get_method(name)
-    A = method.table[: method.rows]
-    b = method.table[method.rows]
+    A = method.tableau.A
+    b = method.tableau.b
     for k in range(1, min(method.order, 7) + 1):
         for tree in rooted_trees(k):
             assert abs(b @ elementary_weights(tree, A) - 1.0 / tree_density(tree)) < 1e-13

@@ -278,7 +278,9 @@ def to_decide(ev):
             continue
         ev.info.switch = j
         if switch.has_reset == 1 and switch.counted > 0 and accumulating(ev, j):
-            return ZENO
+            # a bilateral switch that fires at every rounding of time does not converge to anything
+            if switch.kind == UNILATERAL or np.isfinite(ev.info.t_zeno):
+                return ZENO
         if switch.kind == UNILATERAL:
             if switch.has_reset == 1 and comes_to_rest(ev, j):
                 return RESTING
