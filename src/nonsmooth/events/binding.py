@@ -4,7 +4,6 @@ otherwise.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -28,10 +27,10 @@ from nonsmooth._core.jit import (
     user_kernel,
 )
 from nonsmooth.errors import InputError, ModelError, ShapeError
+from nonsmooth.model.functions import say_callback
+from nonsmooth.model.helpers import prepared
 
 from .switch import Switch, extra_arguments, positional_count
-
-logger = logging.getLogger("nonsmooth")
 
 
 def takes_mode(fun: Callable, n_args: int, has_switches: bool) -> bool:
@@ -113,8 +112,12 @@ def make_plan(fun, switches: tuple[Switch, ...], n: int, args: tuple, compiled: 
                 functions[k] = make()
                 is_compiled = is_compiled or name == "fun"
             except (numba_errors.NumbaError, TypeError, NotImplementedError) as exc:
-                reason = (str(exc).strip().splitlines() or [type(exc).__name__])[0]
-                logger.info("`%s` runs as a Python callback (slower): Numba says: %s", name, reason)
+                said = {
+                    "fun": [fun],
+                    "g": [g for g, *_ in g_calls],
+                    "reset": [r[0] for r in reset_calls if r],
+                }
+                say_callback(f"`{name}`", said[name][0], exc)
     return Plan(
         m,
         with_mode,
@@ -224,7 +227,8 @@ _scratch: list[np.ndarray] = []
 
 
 def _jitted(function):
-    return function if is_dispatcher(function) else user_kernel(function)
+    """`function` and its helpers, compiled with bounds checks."""
+    return prepared(function).dispatcher
 
 
 @lru_cache(maxsize=64)
@@ -249,7 +253,11 @@ def _compiled_f(fun, with_mode, args, m, n, scalar):
     value = user_kernel(value)
 
     def write(t, y, p, out):
+        for i in range(n):
+            out[i] = np.nan  # what a function that raises leaves behind must not look like a value
         result = value(t, y, p)
+        if len(result) != n:
+            raise ShapeError("`fun` changed the length of its value during the run.")
         for i in range(n):
             out[i] = result[i]
 
