@@ -1,5 +1,7 @@
 """Pages of real runs, made once, and one browser for all tests."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,10 @@ import nonsmooth as ns
 
 
 def pytest_collection_modifyitems(items):
-    for item in items:
-        item.add_marker(pytest.mark.browser)
+    here = Path(__file__).parent
+    for item in items:  # all that were collected, not only those of this folder
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
 
 
 @pytest.fixture(scope="session")
