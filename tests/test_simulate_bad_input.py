@@ -80,7 +80,7 @@ BEFORE_ANY_STEP = [
     ("method object", {"method": 3, "dt": None}, InputError, "method"),
     ("unknown option", {"sover": 1}, InputError, "sover"),
     ("dt beside method", {"method": Moreau(dt=1e-2)}, InputError, "dt.*method object"),
-    ("solver", {"solver": "psor"}, InputError, "solver.*Exact"),
+    ("solver", {"solver": "guess"}, InputError, "solver.*guess"),
     ("system", {"system": 3.0}, InputError, "MechanicalSystem is wanted"),
 ]  # fmt: skip
 

@@ -139,7 +139,7 @@ def test_shape_that_changes_during_the_run_names_the_function():
 
     for force in (compiled, callback):
         for options in ({"dt": 1e-2}, {"dt": None, "rtol": 1e-6}):
-            with pytest.raises(ShapeError, match=r"force returned an array of shape \(2,\)") as caught:
+            with pytest.raises(ShapeError, match=r"force.*shape") as caught:
                 run(ball(force), **options)
             assert any(
                 "during a step from t = 0.2" in note or "t = 0.3" in note for note in caught.value.__notes__

@@ -480,7 +480,7 @@ def test_random_systems_agree_with_tiny_steps(n):
         ({"substeps": 3}, InputError, "substeps"),
         ({"restitution": "poisson"}, InputError, "restitution"),
         ({"base": "theta"}, InputError, "base"),
-        ({"solver": "psor"}, InputError, "solver"),
+        ({"solver": "guess"}, InputError, "solver"),
     ],
 )
 def test_bad_options(options, error, text):
