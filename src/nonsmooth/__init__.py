@@ -25,6 +25,7 @@ _PUBLIC = {
     "quaternion_rates": "model.rotations",
     "inertia_matrix": "model.rotations",
     "Moreau": "schemes.moreau",
+    "Theta": "schemes.theta",
     "ExtrapolatedMoreau": "schemes.extrapolation",
     "EventDriven": "schemes.event_driven",
     "Exact": "contact.solvers",
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
     from nonsmooth.schemes.event_driven import EventDriven as EventDriven
     from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau as ExtrapolatedMoreau
     from nonsmooth.schemes.moreau import Moreau as Moreau
+    from nonsmooth.schemes.theta import Theta as Theta
     from nonsmooth.simulate import METHODS as METHODS
     from nonsmooth.simulate import simulate as simulate
     from nonsmooth.sliding.groups import FilippovSystem as FilippovSystem

@@ -32,9 +32,10 @@ from nonsmooth.schemes.event_driven import EventDriven
 from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
 from nonsmooth.schemes.incidents import accumulation_points, event_table, merged
 from nonsmooth.schemes.moreau import Moreau
+from nonsmooth.schemes.theta import Theta
 
 #: Schemes by name. A value is a class of options; an instance of it is accepted as `method`, too.
-METHODS: dict[str, Any] = {scheme.name: scheme for scheme in (Moreau, ExtrapolatedMoreau, EventDriven)}
+METHODS: dict[str, Any] = {scheme.name: scheme for scheme in (Moreau, Theta, ExtrapolatedMoreau, EventDriven)}
 
 MEMORY_LIMIT = 4 * 2**30  # bytes of output kept in memory; longer runs are streamed to a file
 STREAM_ROWS = 16384

@@ -64,9 +64,7 @@ class Scheme:
     step: ClassVar[Any]
     between: ClassVar[Any] = along_the_step
     loop: ClassVar[Any] = run
-    asks: ClassVar[
-        tuple[str, ...]
-    ] = ()  # what it asks of a model besides the common questions: "kappa", "joints"
+    asks: Any = ()  # what it asks of a model besides the common questions: "kappa", "joints"
     locates: ClassVar[bool] = (
         False  # whether its events are located, so that accumulation points can be told from them
     )
@@ -78,6 +76,14 @@ class Scheme:
     def estimate_steps(self, segments) -> int | None:
         """Number of steps, if it is known beforehand."""
         return None
+
+    def parts(self, model) -> dict[str, Any]:
+        """Compiled parts and records of its step besides `step` and `between` (see `SchemeRun`)."""
+        return {}
+
+    def chosen_loop(self) -> Any:
+        """The loop that takes its steps: one that calls them at their address, unless the scheme has one of its own."""
+        return type(self).loop
 
     def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
         """A run that has taken no step yet."""

@@ -157,7 +157,8 @@ class Driver:
         run = self.run
         if status == codes.UNCONVERGED and self.on_failure == "accept":
             return
-        if status == codes.NON_FINITE or (status == codes.UNCONVERGED and self.on_failure == "halve"):
+        unsolved = status in (codes.UNCONVERGED, codes.IMPLICIT_UNSOLVED, codes.UNPROJECTED)
+        if status == codes.NON_FINITE or (unsolved and self.on_failure == "halve"):
             if run.retry_halved(HALVINGS) == codes.OK:
                 return
         t, dt = run.t, run.dt
@@ -187,6 +188,16 @@ class Driver:
             raise NoSolutionError(
                 f"no impulses or accelerations that satisfy all laws were found at t = {t:.9g} (residual {run.info.residual:.3g}): "
                 "a sliding contact may jam there (Painleve's paradox), or contacts and joints contradict each other."
+            )
+        if status == codes.IMPLICIT_UNSOLVED:
+            raise ConvergenceError(
+                f"Newton's method for the implicit step from t = {t:.9g} to {t + dt:.9g} did not converge (last change "
+                f"{run.info.residual:.3g} of the velocities): use a smaller dt; forces or gaps with kinks or jumps can cause it, too."
+            )
+        if status == codes.UNPROJECTED:
+            raise ConvergenceError(
+                f"no positions that satisfy all contacts and joints were found at t = {t + dt:.9g}: they contradict each other there, "
+                "or the step went too far from them; use a smaller dt, or projection=None."
             )
         if status == codes.CHATTER:
             raise EventError(

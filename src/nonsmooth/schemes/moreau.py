@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nonsmooth._core.stepping.moreau import moreau_step, run_moreau
+from nonsmooth._core.stepping.run_loop import run
 from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
 from nonsmooth.schemes.base import ConstantStep, Plan, checked_step
+from nonsmooth.schemes.projection import checked_projection, projection_parts
 
 
 @dataclass(frozen=True)
@@ -20,10 +22,14 @@ class Moreau(ConstantStep):
         Step size; the last step before a breakpoint or the end is shortened to hit it.
     solver : Exact, PSOR, PJOR, ContactMethod or str
         Solver of the contact problem in each step: an object with its options, or a name such as "auto", "newton", "nsgs".
+    projection : {"direct", "combined"}, optional
+        Positions on contacts and joints at the end of each step (Acary 2012, eq. (19)): after the velocity step, or with contacts that
+        turn out to be violated acting in it. True means "direct".
     """
 
     dt: float
     solver: StepSolver | str = field(default_factory=Exact)
+    projection: Any = None
 
     name = "moreau"
     order = 1
@@ -33,12 +39,31 @@ class Moreau(ConstantStep):
     def __post_init__(self):
         object.__setattr__(self, "dt", checked_step(self.dt))
         object.__setattr__(self, "solver", as_solver(self.solver))
+        object.__setattr__(self, "projection", checked_projection(self.projection))
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        return () if self.projection is None else ("joints",)
+
+    def chosen_loop(self) -> Any:
+        return type(self).loop if self.projection is None else run
+
+    def parts(self, model) -> dict[str, Any]:
+        return {} if self.projection is None else projection_parts(self.projection, model, moreau_step)
 
     def options(self) -> dict[str, Any]:
-        return {"dt": self.dt, **as_solver(self.solver).describe()}
+        own = {"dt": self.dt, **as_solver(self.solver).describe()}
+        return own if self.projection is None else {**own, "projection": self.projection}
 
     def audit(self, model, result, totals, plan: Plan, samples):
         from nonsmooth.results.audit import audit_moreau
 
         step_ends = plan.t_eval.size == 0 and plan.every == 1
-        return audit_moreau(model, result, totals, samples=samples, max_checked=200 if step_ends else 0)
+        return audit_moreau(
+            model,
+            result,
+            totals,
+            samples=samples,
+            max_checked=200 if step_ends else 0,
+            projection=self.projection,
+        )

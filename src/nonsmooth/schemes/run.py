@@ -44,8 +44,8 @@ class SchemeRun:
     ):
         laws = model.laws
         self.scheme, self.model, self.plan = scheme, model, plan
-        self._loop = type(scheme).loop
-        record = model.record(type(scheme).asks)
+        self._loop = scheme.chosen_loop()
+        record = model.record(scheme.asks)
         size = record.size
         solver = getattr(scheme, "solver", None)
         self.problem = make_problem(
@@ -57,7 +57,7 @@ class SchemeRun:
         self._problem_reference = Reference(self.problem)
         self._parts = {
             **dict.fromkeys(PARTS, 0), "between": (type(scheme).between, BETWEEN), "problem": self._problem_reference,
-            **(parts or self._step()),
+            **(parts or self._step()), **scheme.parts(model),
         }  # fmt: skip
         self.scene = Scene(
             address_record(**self._parts), record, make_work(size), self.problem, make_state(size, n_own), make_state(size, n_own),
@@ -183,6 +183,7 @@ class SchemeRun:
             "energy_gain_count": int(b.gain_count), "energy_gain_worst": float(b.gain), "energy_gain_t": float(b.gain_t),
             "energy_gain_T_before": float(b.gain_before), "energy_gain_T_after": float(b.gain_after),
             "energy_gain_law": names[int(b.gain_law)] if names else "",
+            "work_projection": float(b.work_projection), "projected": int(b.projected),
         }  # fmt: skip
 
 

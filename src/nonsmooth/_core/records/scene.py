@@ -127,13 +127,17 @@ Books = scalars(
     solves=int,
     iterations_max=int,
     iterations=int,
+    work_projection=float,  # against the forces, by moving positions onto their constraints
+    projected=int,  # steps whose positions were moved
 )
 
 
 class Scene(NamedTuple):
     """Everything a step needs but the state it starts from."""
 
-    at: Any  # addresses: step, base, between, problem (the contact problem), own (the scheme's own record)
+    # addresses: step, base, between, problem (the contact problem), own (the scheme's own record), projection and control (records of
+    # what is wrapped around a scheme)
+    at: Any
     model: ModelRecord
     work: Work
     problem: Problem
@@ -170,7 +174,7 @@ def make_work(size):
 
 MODEL_FUNCTIONS = ("mass", "force", "gap", "directions", "zeta", "bounds", "kinematics")
 ON_REQUEST = ("kappa", "joints")
-PARTS = ("step", "base", "between", "problem", "own")
+PARTS = ("step", "base", "between", "problem", "own", "projection", "control")
 
 
 def _example():

@@ -11,6 +11,8 @@ NON_FINITE_GAP = 7
 NO_SOLUTION = 8  # no accelerations fit the laws (Painleve), or none were found
 STEP_UNDERFLOW = 9
 CHATTER = 10
+IMPLICIT_UNSOLVED = 11
+UNPROJECTED = 12
 
 EXPLAINED = {
     MASS_SINGULAR: "the mass matrix is not positive definite",
@@ -21,4 +23,6 @@ EXPLAINED = {
     NO_SOLUTION: "no accelerations were found that satisfy all laws",
     STEP_UNDERFLOW: "the step size fell below the resolution of time",
     CHATTER: "modes change without end at one instant",
+    IMPLICIT_UNSOLVED: "the implicit equations of the step were not solved",
+    UNPROJECTED: "no positions were found that satisfy all contacts and joints",
 }

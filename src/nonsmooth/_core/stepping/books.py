@@ -67,18 +67,38 @@ def works_as_force(active, rows, a):
 @phase
 def book_laws(model, begin, end, work, problem, books, t):
     """Work of the laws in a step, and energy made by its impact laws."""
-    active, rows, n_u = problem.laws, problem.rows, model.size.n_u
-    total, made, made_free, worst = 0.0, 0.0, 0.0, 0.0
-    worst_law = -1
+    books.work_contacts += work_of_laws(model, work, problem)
+    book_made(model, begin, end, work, problem, books, t)
+
+
+@phase
+def work_of_laws(model, work, problem):
+    """Work of all laws on the motion, 1/2 (u_E + u_B)^T W P."""
+    active, rows = problem.laws, problem.rows
+    total = 0.0
     for a in range(problem.count.laws):
         i0 = model.laws.row[active.law[a]]
+        for d in range(active.dim[a]):
+            k = active.row[a] + d
+            gamma_B = rows.gamma_B[k]
+            gamma_E = rows.xi[k] - active.e[a] * gamma_B
+            total += 0.5 * (gamma_E + gamma_B - 2.0 * work.zeta[i0 + d]) * rows.P[k]
+    return total
+
+
+@phase
+def book_made(model, begin, end, work, problem, books, t):
+    """Energy made by the impact laws of a step."""
+    active, rows, n_u = problem.laws, problem.rows, model.size.n_u
+    made, made_free, worst = 0.0, 0.0, 0.0
+    worst_law = -1
+    for a in range(problem.count.laws):
         made_here = 0.0
         applied = works_as_force(active, rows, a)
         for d in range(active.dim[a]):
             k = active.row[a] + d
             gamma_B = rows.gamma_B[k]
             gamma_E = rows.xi[k] - active.e[a] * gamma_B
-            total += 0.5 * (gamma_E + gamma_B - 2.0 * work.zeta[i0 + d]) * rows.P[k]
             if not applied:
                 made_here += 0.5 * (gamma_E + gamma_B) * rows.P[k]
                 made_free += 0.5 * (gamma_E + rows.gamma_F[k]) * rows.P[k]
@@ -86,7 +106,6 @@ def book_laws(model, begin, end, work, problem, books, t):
         if made_here > worst:
             worst = made_here
             worst_law = active.law[a]
-    books.work_contacts += total
     made = min(made, made_free)
     if made > 0.0:
         T_B = kinetic_energy(work.M, begin.u, n_u)

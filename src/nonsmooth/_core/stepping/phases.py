@@ -18,6 +18,9 @@ from nonsmooth._core.records.status import (
     ZERO_DIRECTION,
 )
 
+#: Slack of a contact that acts whatever its gap.
+FORCED = 1e300
+
 
 @phase
 def evaluation_point(model, begin, work, t, t_m, dt):
@@ -56,18 +59,19 @@ def free_velocity(model, begin, end, work, info, t_m, dt):
 
 
 @phase
-def closed_contacts(model, begin, work, problem, info, ask, t_m):
-    """Which laws act: contacts with g(t_m, q_m) <= 0, everything else always. Sets `info.changed` to -1, or to the law
+def closed_contacts(model, begin, work, problem, info, ask):
+    """Which laws act: contacts with a gap `work.g` <= 0, everything else always. Sets `info.changed` to -1, or to the law
     whose gap is not finite; returns whether the set of laws is another one than in the last step."""
     size, laws, g = model.size, model.laws, work.g
     another = info.ready == 0
     info.changed = -1
-    if size.n_N > 0:
-        call_vector(model.at.gap, t_m, work.q_m, begin.u, model.p, g)
     for l in range(size.n_laws):
         acts = 1
         if laws.kind[l] == HALF_LINE:
-            if not g[l] <= (ask.stay if begin.modes[l] == CONSTRAINT else work.slack[l]):
+            limit = work.slack[l]
+            if begin.modes[l] == CONSTRAINT and limit < FORCED:
+                limit = ask.stay
+            if not g[l] <= limit:
                 if g[l] != g[l]:
                     info.changed = l
                 acts = 0
@@ -105,8 +109,16 @@ def list_laws(model, problem):
 
 @phase
 def active_laws(model, begin, end, work, problem, info, ask, t_m):
-    """The laws of this step; `another` tells whether they are others than in the last one."""
-    another = closed_contacts(model, begin, work, problem, info, ask, t_m)
+    """The laws of this step, by their gaps at the evaluation point; `another` tells whether they are others than in the last one."""
+    if model.size.n_N > 0:
+        call_vector(model.at.gap, t_m, work.q_m, begin.u, model.p, work.g)
+    return laws_by_gaps(model, begin, end, work, problem, info, ask)
+
+
+@phase
+def laws_by_gaps(model, begin, end, work, problem, info, ask):
+    """The laws of this step, by the gaps in `work.g`; impulses and modes at the end before any of them has acted."""
+    another = closed_contacts(model, begin, work, problem, info, ask)
     if another:
         list_laws(model, problem)
     for l in range(model.size.n_laws):

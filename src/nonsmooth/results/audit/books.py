@@ -31,14 +31,11 @@ def work_of_inertia(batch: Batch, s: Steps) -> float:
     return total
 
 
-def loss_in_joints(batch: Batch, s: Steps) -> float:
-    """Energy that bilateral constraints took away in midpoint steps, where ideal ones take none."""
+def loss_in_joints(batch: Batch, s: Steps, point) -> float:
+    """Energy that bilateral constraints took away, where ideal ones take none; ``point(steps)``: where W is evaluated, (t, q)."""
     total = 0.0
     for part in _chunks(s):
-        t, q = (
-            part.t_B + 0.5 * part.dt,
-            part.q_B + batch.q_dot(part.t_B, part.q_B, part.u_B) * (0.5 * part.dt)[:, None],
-        )
+        t, q = point(part)
         WT, zeta = batch.directions(t, q)
         joints = slice(batch.n_rows - batch.n_J, batch.n_rows)
         gamma = times(WT[:, joints], 0.5 * (part.u_B + part.u_E)) + zeta[:, joints]

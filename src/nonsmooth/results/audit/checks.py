@@ -38,7 +38,7 @@ _EPS = np.finfo(np.float64).eps
 
 @dataclass
 class Midpoint:
-    """The model at the midpoints of n steps, and what follows for the step.
+    """The model at the midpoints of n steps (or where else they evaluate it), and what follows for the step.
 
     Attributes
     ----------
@@ -75,15 +75,19 @@ class Midpoint:
 def midpoint(batch: Batch, s: Steps) -> Midpoint:
     """The model half way through each step."""
     t = s.t_B + 0.5 * s.dt
-    q = s.q_B + batch.q_dot(s.t_B, s.q_B, s.u_B) * (0.5 * s.dt)[:, None]
+    return evaluated_at(batch, s, t, s.q_B + batch.q_dot(s.t_B, s.q_B, s.u_B) * (0.5 * s.dt)[:, None], s.u_B)
+
+
+def evaluated_at(batch: Batch, s: Steps, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> Midpoint:
+    """The model at (t, q, u) of each step, and what follows for the step."""
     M = batch.mass(t, q)
     WT, zeta = batch.directions(t, q)
-    lower, upper = batch.bounds(t, q, s.u_B)
+    lower, upper = batch.bounds(t, q, u)
     M_inv_W = solved(M, WT.transpose(0, 2, 1))
     G_diagonal = np.einsum("nri,nir->nr", WT, M_inv_W)
     reach = times(np.abs(WT), np.maximum(np.abs(s.u_B), np.abs(s.u_E)))
     return Midpoint(
-        t=t, q=q, M=M, impulse_h=batch.force(t, q, s.u_B) * s.dt[:, None], WT=WT, zeta=zeta, lower=lower, upper=upper,
+        t=t, q=q, M=M, impulse_h=batch.force(t, q, u) * s.dt[:, None], WT=WT, zeta=zeta, lower=lower, upper=upper,
         M_inv_W=M_inv_W, G_diagonal=G_diagonal, rate_B=times(WT, s.u_B), rate_E=times(WT, s.u_E),
         velocity=largest(reach, zeta, G_diagonal * np.abs(s.P)),
     )  # fmt: skip
@@ -97,25 +101,58 @@ def momentum_residual(s: Steps, m: Midpoint) -> np.ndarray:
     return relative(largest(residual), largest(inertia, m.impulse_h, times(np.abs(W), np.abs(s.P))))
 
 
-def position_residual(batch: Batch, s: Steps, m: Midpoint) -> tuple[np.ndarray, np.ndarray]:
-    """Residual of (21), relative to its terms, and how much quaternions were stretched before they were normalised."""
-    move = batch.q_dot(m.t, m.q, (0.5 * s.dt)[:, None] * (s.u_B + s.u_E))
+def position_residual(
+    batch: Batch, s: Steps, m: Midpoint, u: np.ndarray, projected: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Residual of the new positions q_B + B u dt, relative to its terms, and how much quaternions were stretched before they were
+    normalised. Positions that were `projected` may differ by what their constraints can push."""
+    move = batch.q_dot(m.t, m.q, s.dt[:, None] * u)
     q_new, stretch = s.q_B + move, np.zeros(len(s))
     for place in getattr(batch.model, "quaternions", ()):
         part = q_new[:, place : place + 4]
         length = np.linalg.norm(part, axis=1)
         stretch = np.maximum(stretch, np.abs(length - 1.0))
         q_new[:, place : place + 4] = part / length[:, None]
-    return relative(largest(s.q_E - q_new), largest(s.q_B, s.q_E, move)), stretch
+    off = s.q_E - q_new
+    size = largest(s.q_B, s.q_E, move)
+    if projected and not batch.has_kinematics:
+        off = not_pushed(batch, s, off, size)
+    elif projected:  # along curved coordinates: only where nothing is touched
+        off = np.where(np.any(touched(batch, s, size), axis=1, keepdims=True), 0.0, off)
+    return relative(largest(off), size), stretch
+
+
+def touched(batch: Batch, s: Steps, size: np.ndarray) -> np.ndarray:
+    """Which rows of contacts (closed at the end of the step) and joints can push positions, shape (n, n_rows)."""
+    rows = np.zeros((len(s), batch.n_rows), dtype=bool)
+    rows[:, : batch.n_N] = np.abs(batch.gaps(s.t_E, s.q_E)) <= 1e-9 * size[:, None]
+    joints = batch.joints(s.t_E, s.q_E, s.u_E).shape[1] if batch.n_J else 0
+    rows[:, batch.n_rows - batch.n_J : batch.n_rows - batch.n_J + joints] = True
+    return rows
+
+
+def not_pushed(batch: Batch, s: Steps, off: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """What is left of displacements `off` after those constraints can have made: M^-1 W tau, tau >= 0 of contacts."""
+    left, rows = off.copy(), touched(batch, s, size)
+    WT, M = batch.directions(s.t_E, s.q_E)[0], batch.mass(s.t_E, s.q_E)
+    for k in np.flatnonzero(largest(off) > 64 * _EPS * size):
+        W = WT[k][rows[k]]
+        if W.size:
+            push = np.linalg.solve(M[k], W.T)
+            tau = np.linalg.lstsq(push, off[k], rcond=None)[0]
+            tau = np.where((np.flatnonzero(rows[k]) < batch.n_N) & (tau < 0.0), 0.0, tau)
+            left[k] = off[k] - push @ tau
+    return left
 
 
 def law_residuals(
-    batch: Batch, s: Steps, m: Midpoint, u_max: np.ndarray | None = None
+    batch: Batch, s: Steps, m: Midpoint, u_max: np.ndarray | None = None, lasting: float | None = None
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Violation of the laws (natural map (19), relative to velocities), of their sets (relative to the largest impulse), and
     the number of laws whose set is not known.
 
     `u_max`, shape (n_u,): largest velocities of the run; what rounding of them can do (64 eps) is no violation of a law.
+    `lasting`: restitution that laws which endure may have instead of their own.
     """
     laws = batch.laws
     natural, outside, unknown = np.zeros(len(s)), np.zeros(len(s)), 0
@@ -129,18 +166,22 @@ def law_residuals(
         on = np.flatnonzero((s.modes[:, i] != 0) & (G_ii != 0.0))
         if on.size == 0:
             continue
-        xi = (m.rate_E + m.zeta + laws.e[i] * (m.rate_B + m.zeta))[on][:, rows]
         G_on = G_ii[on, None]
 
         def project(x: np.ndarray, i: int = i, on: np.ndarray = on) -> np.ndarray | None:
             return projected(batch.model, i, x, s.P[on], m.lower[on], m.upper[on], s.dt[on])
 
-        nearest = project(P[on] - xi / G_on)
         inside = project(P[on])
-        if nearest is None or inside is None:
+        if inside is None:
             unknown += 1
             continue
-        violation = G_on[:, 0] * largest(P[on] - nearest) - largest(blur[on][:, rows])
+        violation = np.full(on.size, np.inf)
+        for e in (laws.e[i],) if lasting is None else (laws.e[i], lasting):
+            xi = (m.rate_E + m.zeta + e * (m.rate_B + m.zeta))[on][:, rows]
+            nearest = project(P[on] - xi / G_on)
+            violation = np.minimum(
+                violation, G_on[:, 0] * largest(P[on] - nearest) - largest(blur[on][:, rows])
+            )
         natural[on] = np.maximum(natural[on], violation)
         outside[on] = np.maximum(outside[on], largest(P[on] - inside))
     return relative(natural, m.velocity), relative(outside, largest(s.P)), unknown
@@ -189,15 +230,17 @@ def energy_gains(batch: Batch, s: Steps, m: Midpoint) -> Gains:
     return Gains(gain, law, T_B, T_E)
 
 
-def activation_mismatch(batch: Batch, s: Steps, m: Midpoint) -> np.ndarray:
-    """Whether a contact was active with an open gap at the midpoint, or the other way round."""
+def activation_mismatch(
+    batch: Batch, s: Steps, m: Midpoint, gap: np.ndarray, forced: bool = False
+) -> np.ndarray:
+    """Whether a contact was active with an open gap where that is decided, or the other way round; `forced`: contacts with an open
+    gap may act."""
     if batch.n_N == 0:
         return np.zeros(len(s), dtype=bool)
-    gap = batch.gaps(m.t, m.q)
     approach = largest((m.rate_B + m.zeta)[:, : batch.n_N])
     near = (64 * _EPS * np.maximum(largest(s.q_B, m.q), s.dt * approach))[:, None]
     active = s.modes[:, : batch.n_N] != 0
-    return np.any((active & (gap > near)) | (~active & (gap < -near)), axis=1)
+    return np.any((active & (gap > near) & (not forced)) | (~active & (gap < -near)), axis=1)
 
 
 # --- helpers ----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from nonsmooth.results.audit import books
 from nonsmooth.results.audit.batch import Batch, times
 from nonsmooth.results.audit.checks import (
     Gains,
+    Midpoint,
     activation_mismatch,
     energy_gains,
     energy_identity,
@@ -54,6 +55,7 @@ def audit_moreau(
     samples: Mapping[str, np.ndarray] | None = None,
     tolerance: float = 1e-8,
     accept_gains: bool = False,
+    projection: str | None = None,
 ) -> Audit:
     """Audit of a run of Moreau's scheme.
 
@@ -76,18 +78,33 @@ def audit_moreau(
         Largest relative residual that counts as in order.
     accept_gains : bool
         Whether impacts may create energy (``on_energy_gain="ignore"``).
+    projection : {"direct", "combined"}, optional
+        How positions were moved onto their constraints.
 
     Returns
     -------
     Audit
     """
-    return _MoreauAudit(system, columns, totals or {}, max_checked, samples, tolerance, accept_gains).audit
+    return MoreauAudit(
+        system, columns, totals or {}, max_checked, samples, tolerance, accept_gains, projection
+    ).audit
 
 
-class _MoreauAudit:
-    """The audit in the making: what several checks share."""
+class MoreauAudit:
+    """The audit in the making: what several checks share. Schemes of the same family override where a step is evaluated."""
 
-    def __init__(self, system, columns, totals, max_checked, samples, tolerance, accept_gains):
+    def __init__(
+        self,
+        system,
+        columns,
+        totals,
+        max_checked,
+        samples,
+        tolerance=1e-8,
+        accept_gains=False,
+        projection=None,
+    ):
+        self.projection = projection
         self.batch, self.columns, self.totals = Batch(system), columns, totals
         self.t, self.dt = np.asarray(get(columns, "t")), np.asarray(get(columns, "dt"))
         self.q, self.u = np.asarray(get(columns, "q")).T, np.asarray(get(columns, "u")).T
@@ -125,7 +142,7 @@ class _MoreauAudit:
         s = Steps.from_columns(self.columns, k)
         self.between = np.zeros((2, 1))
         if samples is not None and np.shape(samples["P"])[0] == self.batch.n_rows:
-            kept, self.between = completed(self.batch, Steps.from_samples(samples, self.batch.most(1000)))
+            kept, self.between = self.completed(Steps.from_samples(samples, self.batch.most(1000)))
             s = Steps.joined([s, kept])
         if self.audit.steps_total and not len(s):
             why = "the stored columns are not consecutive steps and there are no samples"
@@ -134,21 +151,55 @@ class _MoreauAudit:
             self.audit.notes.append(f"no step could be recomputed: {why}")
         return s
 
+    # -- where a step is evaluated -------------------------------------------------------------------------------------
+
+    def completed(self, s: Steps) -> tuple[Steps, np.ndarray]:
+        """Steps seen at an instant inside them, with their true ends."""
+        if self.projection is not None:
+            return whole_only(s), np.zeros((2, 1))
+        return completed(self.batch, s)
+
+    def evaluated(self, s: Steps) -> Midpoint:
+        """The model where the steps evaluate it."""
+        return midpoint(self.batch, s)
+
+    def point(self, s: Steps) -> tuple[np.ndarray, np.ndarray]:
+        """Time and coordinates of that place."""
+        return s.t_B + 0.5 * s.dt, s.q_B + self.batch.q_dot(s.t_B, s.q_B, s.u_B) * (0.5 * s.dt)[:, None]
+
+    def positions(self, s: Steps, m: Midpoint) -> tuple[np.ndarray, np.ndarray]:
+        """Residual of the new positions, and how much quaternions were stretched."""
+        return position_residual(self.batch, s, m, 0.5 * (s.u_B + s.u_E), self.projection is not None)
+
+    def laws(self, s: Steps, m: Midpoint, u_max: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        """Violation of laws and of their sets."""
+        return law_residuals(self.batch, s, m, u_max)
+
+    def made(self, s: Steps, m: Midpoint) -> Gains:
+        """Energy created by impacts."""
+        return energy_gains(self.batch, s, m)
+
+    def mismatch(self, s: Steps, m: Midpoint) -> np.ndarray:
+        """Whether a mode contradicts its gap."""
+        return activation_mismatch(self.batch, s, m, self.batch.gaps(m.t, m.q), self.projection == "combined")
+
+    # -- what is found ---------------------------------------------------------------------------------------------------
+
     def residuals(self, s: Steps) -> Gains:
         """Equations of the step."""
         audit, batch = self.audit, self.batch
-        m = midpoint(batch, s)
+        m = self.evaluated(s)
         some = self.u[:: max(len(self.u) // 1000, 1)]
         u_max = np.max(np.where(np.isfinite(some), np.abs(some), 0.0), axis=0, initial=0.0)
-        position, stretch = position_residual(batch, s, m)
-        complementarity, cone, unknown = law_residuals(batch, s, m, u_max)
+        position, stretch = self.positions(s, m)
+        complementarity, cone, unknown = self.laws(s, m, u_max)
         audit.momentum_residual, audit.momentum_residual_t = worst(momentum_residual(s, m), s.t_E)
         audit.momentum_residual = float(np.maximum(audit.momentum_residual, np.max(self.between[0])))
         audit.position_residual = float(np.maximum(worst(position, s.t_E)[0], np.max(self.between[1])))
         audit.complementarity, audit.complementarity_t = worst(complementarity, s.t_E)
         audit.cone_violation = worst(cone, s.t_E)[0]
         audit.energy_identity_error = worst(energy_identity(s, m), s.t_E)[0]
-        audit.activation_mismatch = int(np.count_nonzero(activation_mismatch(batch, s, m)))
+        audit.activation_mismatch = int(np.count_nonzero(self.mismatch(s, m)))
         self.travel = float(
             np.max(s.dt * largest((m.rate_B + m.zeta)[:, : batch.n_N], (m.rate_E + m.zeta)[:, : batch.n_N]))
         )
@@ -162,7 +213,7 @@ class _MoreauAudit:
                 "in a step; use a smaller dt"
             )
         directions_against_gaps(audit, batch, s)
-        return energy_gains(batch, s, m)
+        return self.made(s, m)
 
     def gaps(self, s: Steps) -> None:
         """Worst gap of totals and stored states, penetration in terms of what a step can do, contacts passed unseen."""
@@ -213,8 +264,10 @@ class _MoreauAudit:
                 inertia = factor * books.work_of_inertia(batch, every)
                 balance["work_inertia"] = inertia
             balance["loss_contacts"] = 0.0 - contacts
+            if totals.get("projected"):
+                balance["work_projection"] = float(totals["work_projection"])
             if batch.n_J and len(every):
-                loss = factor * books.loss_in_joints(batch, every)
+                loss = factor * books.loss_in_joints(batch, every, self.point)
                 balance["loss_joints"] = loss
                 audit.joint_loss_relative = float(relative(abs(loss), scale))
             unexplained = float(relative(abs(T[1] - T[0] - work - contacts - inertia), scale))
@@ -280,7 +333,7 @@ class _MoreauAudit:
         if not self.complete or k >= self.t.size or self.t[k] != instant or k not in self.whole:
             return None
         s = Steps.from_columns(self.columns, np.array([k]))
-        return energy_gains(self.batch, s, midpoint(self.batch, s))
+        return self.made(s, self.evaluated(s))
 
     def joints(self, s: Steps) -> None:
         """Drift of bilateral constraints."""
@@ -288,6 +341,11 @@ class _MoreauAudit:
             return
         k = evenly(self.t.size, self.batch.most(_JOINTS))
         report_drift(self.audit, self.batch, self.t[k], self.q[k], self.u[k], motion(self.q))
+
+
+def whole_only(s: Steps) -> Steps:
+    """Those steps that were seen at their end."""
+    return s.pick(np.flatnonzero(s.t_E >= s.t_B + s.dt * (1.0 - 1e-9)))
 
 
 def completed(batch: Batch, s: Steps) -> tuple[Steps, np.ndarray]:

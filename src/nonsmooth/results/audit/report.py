@@ -80,6 +80,7 @@ class Audit:
         Contacts that closed and opened inside a step without being seen: ``count``, ``law``, ``t``, ``depth``, ``speed``.
     energy_balance : dict
         ``kinetic_start``, ``kinetic_end``, ``work_forces``, ``work_inertia`` (where M depends on q), ``loss_contacts``,
+        ``work_projection`` (where positions were moved onto constraints),
         ``unexplained`` (relative) and, where the model has a potential, ``potential_start``, ``potential_end``.
     unexplained_energy : float
         The same ``unexplained``.

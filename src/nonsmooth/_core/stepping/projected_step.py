@@ -1,0 +1,333 @@
+"""Positions on their constraints after each step of any scheme: projection as in Acary 2012, eq. (19), with joints.
+
+    q_1 = q* + B M^-1 W tau,    0 <= g(t_1, q_1) _|_ tau_N >= 0,   g_J(t_1, q_1) = 0                    (19b, e)
+
+q* is where the scheme went. The multipliers act through M^-1 (least change in the norm of M; the paper prints W tau, whose units do not
+match). Solved by linearising the constraints at the last q, with all of delta = M^-1 W tau as unknown:
+
+    g(q) + W^T (delta_new - delta) = G tau + c,    G = W^T M^-1 W,   c = g(q) - W^T delta
+
+over joints and the contacts that are or were violated: gaps that were not touched stay as they are.
+
+DIRECT     after the step; velocities stay as they are.
+COMBINED   until both hold: a contact violated by q* that did not act in the step acts in it, and the step is taken again; a scheme
+           that reads `shift` evaluates its functions with the projected end.
+
+The work of the projection, -F(t_1, q, u_1) delta with the force half way, goes into the books: it is what the motion gains in potential
+energy by being moved.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nonsmooth._core.calls.model_functions import call_matrix, call_vector
+from nonsmooth._core.jit import address_record, by_reference, kernel, phase, scalars
+from nonsmooth._core.laws.solve_laws import call_solver
+from nonsmooth._core.linalg.small import cholesky, solve_lower, solve_lower_transposed
+from nonsmooth._core.records.laws import CONSTRAINT, FREE, HALF_LINE
+from nonsmooth._core.records.problem import EXAMPLE as PROBLEM
+from nonsmooth._core.records.problem import Problem
+from nonsmooth._core.records.scene import STEP, call_step, scene_at, state_at
+from nonsmooth._core.records.status import MASS_SINGULAR, NON_FINITE, OK, UNPROJECTED
+from nonsmooth._core.stepping.phases import FORCED, normalise
+
+DIRECT, COMBINED = range(2)
+MAX_PASSES = 30
+MAX_SWEEPS = 12
+EPS = 2.0**-52
+ROUNDING = 8.0  # units of rounding of the terms of a constraint that count as zero
+STUCK = 1e-10  # a constraint this close, relative to its terms, that does not come closer is on its surface up to rounding
+
+Settings = scalars(
+    "Settings",
+    mode=int,
+    size=float,  # largest coordinate of the run so far: what rounding of constraints is measured by
+)
+
+
+class Projection(NamedTuple):
+    """What the projection works on."""
+
+    at: Any  # addresses: step (of the scheme), problem
+    settings: Any
+    problem: Problem
+    q_star: np.ndarray
+    q_half: np.ndarray
+    delta: np.ndarray
+    g: np.ndarray  # gaps, then joints
+    touched: np.ndarray  # by contact: it is or was violated
+    forced: np.ndarray  # by contact: it has to act
+    slack: np.ndarray
+    shift: np.ndarray  # q_1 - q* as the scheme sees it (combined)
+    M: np.ndarray
+    L: np.ndarray
+    WT: np.ndarray
+    Y: np.ndarray
+    B: np.ndarray
+    F: np.ndarray
+
+
+def make_projection(at, size, problem, shift):
+    """The record for a model of that size."""
+    n_q, n_u, rows, n_N = size.n_q, size.n_u, max(size.n_rows, 1), max(size.n_N, 1)
+    square = (n_u, n_u)
+    return Projection(
+        at, Settings(), problem, np.zeros(n_q), np.zeros(n_q), np.zeros(n_u), np.zeros(n_N + max(size.n_joints, 1)),
+        np.zeros(n_N, dtype=np.int64), np.zeros(n_N, dtype=np.int64), np.zeros(n_N), shift, np.zeros(square), np.zeros(square),
+        np.zeros((rows, n_u)), np.zeros((rows, n_u)), np.zeros((n_q, n_u)), np.zeros(n_u),
+    )  # fmt: skip
+
+
+def _example():
+    one, ints, square = np.zeros(1), np.zeros(1, dtype=np.int64), np.zeros((1, 1))
+    return Projection(
+        address_record(step=0, problem=0), Settings(), PROBLEM, one, one, one, one, ints, ints, one, one, square, square, square,
+        square, square, one,
+    )  # fmt: skip
+
+
+_, projection_at = by_reference(_example())
+
+
+@kernel(STEP, part=True)
+def projected_step(at_scene, at_state, t, dt):
+    """A step of the scheme, then its positions on their constraints."""
+    scene = scene_at(at_scene)
+    own = projection_at(scene.at.projection)
+    books, ask = scene.books, scene.ask
+    gap, gap_t, wanted = books.gap, books.gap_t, ask.books
+    near(scene, own, state_at(at_state).q)
+    status = OK
+    if own.settings.mode == COMBINED:
+        ask.books = 0
+        status = agree(scene, own, at_scene, at_state, t, dt)
+        ask.books = wanted
+    if status == OK:
+        status = call_step(own.at.step, at_scene, at_state, t, dt)
+    free_contacts(scene, own)
+    books.gap, books.gap_t = gap, gap_t
+    if status != OK:
+        return status
+    status = project(scene, own, t + dt)
+    if status == OK and ask.books:
+        keep_books(scene, own, t + dt)
+    return status
+
+
+@phase
+def near(scene, own, q):
+    """Gaps that rounding of the positions cannot tell from zero count as closed: that is where the projection leaves them."""
+    grow(scene, own, q)
+    slack = 2.0 * ROUNDING * EPS * own.settings.size
+    for l in range(scene.model.size.n_N):
+        scene.work.slack[l] = slack
+    scene.ask.stay = slack
+
+
+@phase
+def grow(scene, own, q):
+    """The size of the motion with `q` in it."""
+    for i in range(scene.model.size.n_q):
+        own.settings.size = max(own.settings.size, abs(q[i]))
+
+
+@phase
+def agree(scene, own, at_scene, at_state, t, dt):
+    """Which contacts act, and the shift of q_1, so that velocities and positions hold together. Returns a status."""
+    size, end, work = scene.model.size, scene.end, scene.work
+    for i in range(size.n_q):
+        own.shift[i] = 0.0
+    for l in range(size.n_N):
+        own.forced[l] = 0
+        own.slack[l] = work.slack[l]
+    for _ in range(MAX_SWEEPS):
+        status = call_step(own.at.step, at_scene, at_state, t, dt)
+        if status == OK:
+            status = project(scene, own, t + dt)
+        if status != OK:
+            return status
+        again = False
+        for l in range(size.n_N):
+            if own.touched[l] and scene.problem.acts[l] == 0:
+                own.forced[l] = 1
+                work.slack[l] = FORCED
+                again = True
+        moved = 0.0
+        for i in range(size.n_q):
+            shift = end.q[i] - own.q_star[i]
+            moved = max(moved, abs(shift - own.shift[i]))
+            own.shift[i] = shift
+        if not again and moved <= 4.0 * EPS * own.settings.size:
+            break
+    return OK
+
+
+@phase
+def free_contacts(scene, own):
+    """Gaps decide again in the next step."""
+    if own.settings.mode == COMBINED:
+        for l in range(scene.model.size.n_N):
+            if own.forced[l]:
+                scene.work.slack[l] = own.slack[l]
+                own.forced[l] = 0
+
+
+@phase
+def project(scene, own, t):
+    """Move ``end.q`` onto the constraints at `t`. Returns a status."""
+    model, end, size = scene.model, scene.end, scene.model.size
+    grow(scene, own, end.q)
+    for i in range(size.n_q):
+        own.q_star[i] = end.q[i]
+    for j in range(size.n_u):
+        own.delta[j] = 0.0
+    for l in range(size.n_N):
+        own.touched[l] = 0
+    if size.has_B:
+        call_matrix(model.at.kinematics, t, end.q, end.u, model.p, own.B)
+    before = FORCED
+    for _ in range(MAX_PASSES):
+        constraints(scene, own, t)
+        worst = violation(scene, own)
+        if not worst - worst == 0.0:
+            return NON_FINITE
+        if worst <= ROUNDING * EPS or (worst <= STUCK and not worst < 0.5 * before):
+            return OK
+        before = worst
+        status = least_change(scene, own, t)
+        if status != OK:
+            return status
+    return UNPROJECTED
+
+
+@phase
+def constraints(scene, own, t):
+    """Gaps and joints at ``end.q``, and which contacts are touched."""
+    model, q, u, size = scene.model, scene.end.q, scene.end.u, scene.model.size
+    if size.n_N > 0:
+        call_vector(model.at.gap, t, q, u, model.p, own.g)
+    if size.n_joints > 0:
+        call_vector(model.at.joints, t, q, u, model.p, own.g[own.g.size - size.n_joints :])
+    for l in range(size.n_N):
+        if own.g[l] < 0.0:
+            own.touched[l] = 1
+
+
+@phase
+def row_of_joint(size, j):
+    """Row of the model of joint equation j: bilateral rows are the last, those of joints the first of them."""
+    return size.n_rows - size.n_J + j
+
+
+@phase
+def violation(scene, own):
+    """Largest violation of a constraint, relative to the size of the motion."""
+    size, worst = scene.model.size, 0.0
+    for l in range(size.n_N):
+        if own.g[l] != own.g[l]:
+            return own.g[l]
+        worst = max(worst, -own.g[l])
+    for j in range(size.n_joints):
+        g = own.g[own.g.size - size.n_joints + j]
+        if g != g:
+            return g
+        worst = max(worst, abs(g))
+    if worst == 0.0:
+        return 0.0
+    return worst / own.settings.size if own.settings.size > 0.0 else FORCED
+
+
+@phase
+def least_change(scene, own, t):
+    """One linearisation: tau, delta, and ``end.q`` moved by it. Returns a status."""
+    model, end, size, problem = scene.model, scene.end, scene.model.size, own.problem
+    call_matrix(model.at.mass, t, end.q, end.u, model.p, own.M)
+    if cholesky(own.M, own.L, size.n_u) != 0:
+        return MASS_SINGULAR
+    call_matrix(model.at.directions, t, end.q, end.u, model.p, own.WT)
+    n = 0
+    for l in range(size.n_N):
+        if own.touched[l]:
+            n = add_row(own, l, own.g[l], HALF_LINE, n, size.n_u)
+    for j in range(size.n_joints):
+        g = own.g[own.g.size - size.n_joints + j]
+        n = add_row(own, row_of_joint(size, j), g, FREE, n, size.n_u)
+    problem.count.laws = problem.count.rows = n
+    delassus(own, n, size.n_u)
+    call_solver(problem.at.solve, own.at.problem, 1.0, n, n)
+    for k in range(size.n_u):
+        s = 0.0
+        for a in range(n):
+            s += own.Y[problem.laws.law[a], k] * problem.rows.P[a]
+        own.delta[k] = s
+    solve_lower_transposed(own.L, own.delta, own.delta, size.n_u)
+    shift_positions(model, own, end.q)
+    return OK
+
+
+@phase
+def add_row(own, i, g, kind, n, n_u):
+    """Row i of the model as law n of the problem: c = g - W^T delta."""
+    laws, rows = own.problem.laws, own.problem.rows
+    laws.law[n] = i
+    laws.kind[n] = kind
+    laws.row[n] = n
+    laws.dim[n] = 1
+    laws.link[n] = -1
+    laws.mode[n] = CONSTRAINT
+    rows.P[n] = 0.0
+    rows.c[n] = g
+    for k in range(n_u):
+        rows.c[n] -= own.WT[i, k] * own.delta[k]
+    solve_lower(own.L, own.WT[i], own.Y[i], n_u)
+    return n + 1
+
+
+@phase
+def delassus(own, n, n_u):
+    """G = W^T M^-1 W."""
+    law, G = own.problem.laws.law, own.problem.G
+    for a in range(n):
+        for b in range(a + 1):
+            s = 0.0
+            for k in range(n_u):
+                s += own.Y[law[a], k] * own.Y[law[b], k]
+            G[a, b] = s
+            G[b, a] = s
+
+
+@phase
+def shift_positions(model, own, q):
+    """q = q* + B delta."""
+    size = model.size
+    for i in range(size.n_q):
+        s = 0.0
+        if size.has_B:
+            for k in range(size.n_u):
+                s += own.B[i, k] * own.delta[k]
+        else:
+            s = own.delta[i]
+        q[i] = own.q_star[i] + s
+    normalise(model, q)
+
+
+@phase
+def keep_books(scene, own, t):
+    """The worst gap as it is now, and the work of the projection."""
+    model, books, size, end = scene.model, scene.books, scene.model.size, scene.end
+    for l in range(size.n_N):
+        if own.g[l] < books.gap:
+            books.gap = own.g[l]
+            books.gap_t = t
+    moved = 0.0
+    for k in range(size.n_u):
+        moved = max(moved, abs(own.delta[k]))
+    if moved == 0.0:
+        return
+    for i in range(size.n_q):
+        own.q_half[i] = 0.5 * (own.q_star[i] + end.q[i])
+    call_vector(model.at.force, t, own.q_half, end.u, model.p, own.F)
+    for k in range(size.n_u):
+        books.work_projection -= own.F[k] * own.delta[k]
+    books.projected += 1

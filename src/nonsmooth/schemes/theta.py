@@ -1,0 +1,129 @@
+"""The scheme `theta`: Acary's theta-Moreau scheme with a constant step (equations in `nonsmooth._core.stepping.theta`)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core.jit import Reference, address_record
+from nonsmooth._core.stepping import theta as core
+from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
+from nonsmooth.errors import InputError, NonFiniteError, RangeError
+from nonsmooth.schemes.base import ConstantStep, Plan, checked_step
+from nonsmooth.schemes.projection import KeepingReference, checked_projection, projection_parts
+from nonsmooth.schemes.run import ConstantStepRun
+
+ACTIVATIONS = {"forecast": core.FORECAST, "none": core.NOT_FORECAST, "midpoint": core.MIDPOINT}
+DIRECTIONS = {"end": core.AT_END, "theta": core.AT_THETA, "enduring": core.ENDURING}
+
+
+@dataclass(frozen=True)
+class Theta(ConstantStep):
+    """The theta-Moreau scheme, eq. (16) of Acary 2012: implicit forces by Newton's method, laws on velocity level.
+
+    Parameters
+    ----------
+    dt : float
+        Step size; the last step before a breakpoint or the end is shortened to hit it.
+    theta : float
+        Between 0 (explicit) and 1 (implicit Euler); 1/2 is of second order in smooth motion.
+    gamma : float
+        Forecast of gaps in (16e): a contact acts in a step if ``g + gamma dt dg/dt <= 0`` at its begin.
+    activation : {"forecast", "none", "midpoint"}
+        (16e); no forecast (``g <= 0`` at the begin); or the gap half a step ahead, as `Moreau` does it.
+    directions : {"end", "enduring", "theta"}
+        Where relative velocities are taken: at the end of the step; at q_theta, with the midpoint rule for contacts that last; or at
+        q_theta as printed in (16c), of first order on curved contacts.
+    projection : {"direct", "combined"}, optional
+        Positions on contacts and joints, eq. (19): after the velocity step, or iterated with it until both hold. True means "direct".
+    solver : Exact, PSOR, PJOR, ContactMethod or str
+        Solver of the contact problem in each step: an object with its options, or a name such as "auto", "newton", "nsgs".
+    """
+
+    dt: float
+    theta: float = 0.5
+    gamma: float = 0.5
+    activation: str = "forecast"
+    directions: str = "end"
+    projection: Any = None
+    solver: StepSolver | str = field(default_factory=Exact)
+
+    name = "theta"
+    step = core.theta_step
+
+    def __post_init__(self):
+        object.__setattr__(self, "dt", checked_step(self.dt))
+        object.__setattr__(self, "theta", checked_share("theta", self.theta))
+        object.__setattr__(self, "gamma", checked_share("gamma", self.gamma))
+        checked_choice("activation", self.activation, ACTIVATIONS)
+        checked_choice("directions", self.directions, DIRECTIONS)
+        if self.directions == "enduring" and self.theta == 0.0:
+            raise InputError(
+                '`directions` is "enduring" with theta = 0: the rule divides by theta; use "end".'
+            )
+        object.__setattr__(self, "projection", checked_projection(self.projection))
+        object.__setattr__(self, "solver", as_solver(self.solver))
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        return () if self.projection is None else ("joints",)
+
+    @property
+    def order(self) -> int:
+        """In smooth motion."""
+        return 2 if self.theta == 0.5 else 1
+
+    def options(self) -> dict[str, Any]:
+        names = ("dt", "theta", "gamma", "activation", "directions", "projection")
+        return {**{name: getattr(self, name) for name in names}, **as_solver(self.solver).describe()}
+
+    def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> ConstantStepRun:
+        return ConstantStepRun(self, model, t, q, u, plan)
+
+    def parts(self, model) -> dict[str, Any]:
+        """The record of the step, as `SchemeRun` takes it."""
+        own = own_record(self, model)
+        if self.projection is None:
+            return {"own": own}
+        return {"own": own, **projection_parts(self.projection, model, core.theta_step, own.record.shift)}
+
+    def audit(self, model, result, totals, plan: Plan, samples):
+        from nonsmooth.results.audit.theta import audit_theta
+
+        return audit_theta(self, model, result, totals, plan, samples)
+
+
+def own_record(scheme, model) -> Reference:
+    """The record of the compiled step, with the tangent of the model; `scheme` has the options of `Theta`."""
+    from nonsmooth.model.matrix_operator import MatrixOperator
+
+    tangents, size = model.tangent_parts, model.size()
+    factors = MatrixOperator(tangents.pattern, definite=False)
+    at = address_record(tangent=tangents.reference, factors=factors.reference)
+    scales = model.differentiator.scales["q"]
+    reach = 1e-7 * (scales if model.f_kinematics is None else np.full(model.n_u, np.max(scales)))
+    own = core.make_own(size, at, tangents.pattern.size, np.ascontiguousarray(reach))
+    options = own.options
+    options.theta, options.gamma = scheme.theta, scheme.gamma
+    options.activation, options.directions = ACTIVATIONS[scheme.activation], DIRECTIONS[scheme.directions]
+    return KeepingReference(own, factors)
+
+
+def checked_share(name: str, value) -> float:
+    """A number between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise InputError(f"`{name}` is {value!r}: a number between 0 and 1 is wanted.")
+    if not math.isfinite(value):
+        raise NonFiniteError(f"`{name}` is {value}: it must be finite.")
+    if not 0.0 <= value <= 1.0:
+        raise RangeError(f"`{name}` is {value:g}: it must lie between 0 and 1.")
+    return float(value)
+
+
+def checked_choice(name: str, value, allowed) -> None:
+    """One of some names."""
+    if not isinstance(value, str) or value not in allowed:
+        raise InputError(f"`{name}` is {value!r}: one of {', '.join(map(repr, allowed))} is wanted.")
