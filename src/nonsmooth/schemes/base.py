@@ -65,6 +65,9 @@ class Scheme:
     between: ClassVar[Any] = along_the_step
     loop: ClassVar[Any] = run
     asks: Any = ()  # what it asks of a model besides the common questions: "kappa", "joints"
+    dense: ClassVar[bool] = (
+        True  # whether its step uses the dense M, L, B, Y, G_all of the work space (n_u^2 numbers)
+    )
     locates: ClassVar[bool] = (
         False  # whether its events are located, so that accumulation points can be told from them
     )

@@ -60,8 +60,8 @@ class SchemeRun:
             **(parts or self._step()), **scheme.parts(model),
         }  # fmt: skip
         self.scene = Scene(
-            address_record(**self._parts), record, make_work(size), self.problem, make_state(size, n_own), make_state(size, n_own),
-            Info(), Ask(), Books(),
+            address_record(**self._parts), record, make_work(size, scheme.dense), self.problem, make_state(size, n_own),
+            make_state(size, n_own), Info(), Ask(), Books(),
         )  # fmt: skip
         self.work, self.info, self.ask, self.books = (
             self.scene.work, self.scene.info, self.scene.ask, self.scene.books

@@ -160,13 +160,19 @@ def make_state(size, n_own=0):
     )
 
 
-def make_work(size):
-    """Work space for a model of that size."""
+def make_work(size, dense=True):
+    """Work space for a model of that size; without `dense`, M and what is made of it (L, B, Y, G_all) are single numbers.
+
+    Schemes whose matrices stand on the patterns of the model (`Scheme.dense` is False) have no use for them.
+    """
     n_q, n_u, r, n_N = size.n_q, size.n_u, max(size.n_rows, 1), max(size.n_N, 1)
     square, by_row = (n_u, n_u), (r, n_u)
+    M, L, B, Y, G_all = (
+        np.zeros(shape if dense else (1, 1)) for shape in (square, square, (n_q, n_u), by_row, (r, r))
+    )
     return Work(
-        M=np.zeros(square), L=np.zeros(square), B=np.zeros((n_q, n_u)), WT=np.zeros(by_row), Y=np.zeros(by_row),
-        G_all=np.zeros((r, r)), q_m=np.zeros(n_q), u_e=np.zeros(n_u), h=np.zeros(n_u), du=np.zeros(n_u), u_free=np.zeros(n_u),
+        M=M, L=L, B=B, WT=np.zeros(by_row), Y=Y, G_all=G_all,
+        q_m=np.zeros(n_q), u_e=np.zeros(n_u), h=np.zeros(n_u), du=np.zeros(n_u), u_free=np.zeros(n_u),
         g=np.zeros(n_N), slack=np.zeros(n_N), zeta=np.zeros(r), bounds=np.zeros(2 * r),
         struck=np.zeros(max(size.n_laws, 1), dtype=np.int64),        t_best=np.full(max(size.n_laws, 1), np.nan),
     )  # fmt: skip
