@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import fields
 from os import PathLike
@@ -12,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core.compile_notice import first_use
+from nonsmooth.control.driver import INTERRUPTED, Driver
+from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import (
     EnergyGainWarning,
     InputError,
@@ -27,11 +28,11 @@ from nonsmooth.model.rotations import unit_quaternions
 from nonsmooth.model.start import as_state, check_functions, check_mass, check_normals, consistent_start
 from nonsmooth.results.result import Result
 from nonsmooth.schemes.base import ConstantStep, Plan
-from nonsmooth.schemes.driver import INTERRUPTED, STREAMED, Driver
 from nonsmooth.schemes.event_driven import EventDriven
 from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
 from nonsmooth.schemes.incidents import accumulation_points, event_table, merged
 from nonsmooth.schemes.moreau import Moreau
+from nonsmooth.schemes.simulation import STREAMED, Simulation
 from nonsmooth.schemes.theta import Theta
 
 #: Schemes by name. A value is a class of options; an instance of it is accepted as `method`, too.
@@ -196,49 +197,39 @@ def _run(
     if instants is None or (instants.size and instants[0] == t_0):
         run.store_start(t_0)
 
-    def finish(columns, raw, times, status, message):
-        return _finish(
-            model,
-            scheme,
-            run,
-            columns,
-            raw,
-            times,
-            status,
-            message,
-            writer,
-            plan,
-            audit,
-            on_energy_gain,
-            origin,
-        )
+    simulation = Simulation(run, plan, on_failure, writer, dump_path)
+
+    def finish(status, message):
+        return _finish(model, scheme, simulation, status, message, audit, on_energy_gain, origin)
 
     if not segments:  # an empty span: the start is the result
-        return finish(
-            run.take_output(), np.zeros((0, 4), dtype=np.int64), np.zeros((0, 2)), 0, "the span is empty"
-        )
+        return finish(0, "the span is empty")
     return Driver(
-        model, run, plan, on_failure, writer, progress, max_steps, time_limit, finish, dump_path
+        simulation,
+        finish,
+        (t_0, segments[-1][1]),
+        "simulate",
+        max_steps=max_steps,
+        time_limit=time_limit,
+        progress=progress,
     ).drive()
 
 
-def _finish(
-    model, scheme, run, columns, raw, times, status, message, writer, plan, audit, on_energy_gain, origin
-):
-    laws = model.laws
+def _finish(model, scheme, simulation, status, message, audit, on_energy_gain, origin):
+    laws, run, plan, writer = model.laws, simulation.run, simulation.plan, simulation.writer
+    columns = simulation.columns()
     passed = [end for _, end in plan.segments[:-1] if end <= run.t]
-    events = event_table(raw, times, laws, passed)
+    events = event_table(*simulation.events(), laws, passed)
     zeno = accumulation_points(events, laws) if scheme.locates else ()
     if len(zeno):
         events = merged(events, zeno)
         if status == 0:
             first = zeno[0]
-            warnings.warn(
+            warn_user(
                 f"the impacts of {first.name!r} accumulate at t = {first.t:.9g}"
                 + (f" (and {len(zeno) - 1} more such points)" if len(zeno) > 1 else "")
                 + "; they are passed with steps of the smallest size.",
                 ZenoWarning,
-                stacklevel=6,
             )
     if status == 0:
         run.warn()
@@ -289,7 +280,7 @@ def _finish(
             error = IntegrationError(text)
             error.partial = result
             raise error
-        warnings.warn(text, EnergyGainWarning, stacklevel=6)
+        warn_user(text, EnergyGainWarning)
     return result
 
 

@@ -1,4 +1,4 @@
-"""A progress bar over the span of a run, shown only where a run takes long enough to be watched."""
+"""A progress bar over the span of a run; unless asked for, only where a run takes long enough to be watched."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import sys
 import time
 from typing import Any
 
-#: Seconds after which a bar appears.
+#: Seconds after which a bar appears that was not asked for.
 DELAY = 0.5
 
 
 class Progress:
-    """A bar from `t_0` to `t_1`; `show` None means: on a terminal only."""
+    """A bar from `t_0` to `t_1`; `show` None means: on a terminal, after a moment."""
 
     def __init__(self, t_0: float, t_1: float, show: bool | None, label: str):
         self.t_0, self.length, self.label = t_0, abs(t_1 - t_0), label
@@ -38,8 +38,8 @@ class Progress:
         self._bar.update(abs(t - self.t_0) - self._bar.n)
 
     def _wanted(self) -> bool:
-        if self.show is False or time.monotonic() - self.began < DELAY or self.length == float("inf"):
+        if self.length == float("inf"):
             return False
         if self.show is None:
-            self.show = sys.stderr.isatty()
+            return time.monotonic() - self.began >= DELAY and sys.stderr.isatty()
         return self.show

@@ -10,9 +10,11 @@ A scheme is a frozen object of options. It owes
 4. ``start(model, t, q, u, plan) -> SchemeRun``: its run before the first step. A scheme with constant step inherits it from
    `ConstantStep`, one that chooses its own step makes a subclass of `SchemeRun` with its own record;
 5. ``audit(model, result, totals, ...)``: how its claims are checked by a second route;
-6. a test of its order of convergence.
+6. ``explain(status)``, if its step answers with codes of its own besides those of `_core.records.status`;
+7. a test of its order of convergence.
 
-One compiled loop (`_core.stepping.run_loop`) takes the steps, and one driver strings its slices together; both know no scheme.
+One compiled loop (`_core.stepping.run_loop`) takes the steps, and one driver (`control.driver`) strings its slices together; both know
+no scheme.
 """
 
 from __future__ import annotations
@@ -75,6 +77,10 @@ class Scheme:
     def options(self) -> dict[str, Any]:
         """Options by name, for the result."""
         raise NotImplementedError(f"the scheme {type(self).__name__} must tell its options")
+
+    def explain(self, status: int) -> str:
+        """What a status of its own (from `status.OWN` on) means to a user, as the begin of a sentence."""
+        return f"a step of {self.name} failed with its own status {status}"
 
     def estimate_steps(self, segments) -> int | None:
         """Number of steps, if it is known beforehand."""

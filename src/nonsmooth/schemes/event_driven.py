@@ -7,7 +7,6 @@ Equations in `_core.stepping.smooth_motion` (motion in given modes), `transition
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +16,7 @@ from nonsmooth._core.jit import Reference
 from nonsmooth._core.records.laws import USER_SET
 from nonsmooth._core.records.scene import BETWEEN, STEP
 from nonsmooth.contact.solvers import Exact, _Solver
+from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import DiscontinuityWarning, GrazingWarning, InputError, NonFiniteError, RangeError
 from nonsmooth.schemes.base import Plan, Scheme
 from nonsmooth.schemes.run import SchemeRun
@@ -138,16 +138,14 @@ class EventDrivenRun(SchemeRun):
         """What a user should know of the run."""
         control = self.own.control
         if control.grazings:
-            warnings.warn(
+            warn_user(
                 f"a contact was touched without speed near t = {control.t_grazing:.9g} ({int(control.grazings)} such instants): whether it "
                 "closes there depends on errors of the size of the tolerance.",
                 GrazingWarning,
-                stacklevel=8,
             )
         if control.discontinuities:
-            warnings.warn(
+            warn_user(
                 f"a force or gap seems to jump at t = {control.t_discontinuity:.9g} ({int(control.discontinuities)} such instants): "
                 "declare instants of discontinuities as breakpoints=[...], so that steps end on them.",
                 DiscontinuityWarning,
-                stacklevel=8,
             )

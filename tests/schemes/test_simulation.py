@@ -1,4 +1,4 @@
-"""The driver: output, breakpoints, slices, failures, interruption. One small system serves all tests."""
+"""A simulation under the driver: output, breakpoints, slices, failures, interruption. One small system serves all tests."""
 
 import os
 import signal
@@ -118,7 +118,7 @@ def test_last_step_is_shortened_or_left_alone():
 
 
 def test_how_it_is_sliced_does_not_matter(full, monkeypatch):
-    monkeypatch.setattr("nonsmooth.schemes.driver.SLICE_SECONDS", 1e-5)
+    monkeypatch.setattr("nonsmooth.control.driver.SLICE_SECONDS", 1e-5)
     same(run(), full)
 
 
@@ -355,15 +355,15 @@ def test_memory_and_allocations_of_a_million_steps(allocations):
 
 def test_memory_of_a_streamed_run_is_bounded(tmp_path, monkeypatch):
     """1e6 steps, every 10th to a file: resident memory from the first full buffer (1.6e5 steps) to the last."""
-    from nonsmooth.schemes.driver import Driver
+    from nonsmooth.schemes.simulation import Simulation
 
-    seen, flush = [], Driver._flush
+    seen, flush = [], Simulation._flush
 
     def watched(self):
         flush(self)
         seen.append((self.run.steps, resident()))
 
-    monkeypatch.setattr(Driver, "_flush", watched)
+    monkeypatch.setattr(Simulation, "_flush", watched)
     ball = ns.problems.falling_ball()
     result = ns.simulate(
         ball.system, (0.0, 1000.0), ball.q0, ball.u0, dt=1e-3, every=10, output=tmp_path / "run", audit=False

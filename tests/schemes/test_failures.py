@@ -1,0 +1,27 @@
+"""One table of status codes: every code is explained, those of a scheme of one's own by the scheme."""
+
+from types import SimpleNamespace
+
+from nonsmooth._core.records import status as codes
+from nonsmooth.errors import IntegrationError
+from nonsmooth.schemes.base import Scheme
+from nonsmooth.schemes.failures import FAILURES, failure
+
+
+def test_every_code_has_an_error():
+    answers = {value for name, value in vars(codes).items() if name.isupper()}
+    assert set(FAILURES) == answers - {codes.OK, codes.REJECTED, codes.WAITING, codes.OWN}
+
+
+def test_a_scheme_explains_its_own_codes():
+    class Mine(Scheme):
+        name = "mine"
+
+        def explain(self, status):
+            return {codes.OWN: "the history was lost"}.get(status, super().explain(status))
+
+    run = SimpleNamespace(scheme=Mine(), t=1.5, dt=0.5)
+    error = failure(run, codes.OWN)
+    assert isinstance(error, IntegrationError)
+    assert str(error) == "the history was lost (step from t = 1.5 to 2)."
+    assert "mine" in str(failure(run, codes.OWN + 1)) and "101" in str(failure(run, codes.OWN + 1))
