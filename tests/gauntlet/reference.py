@@ -521,7 +521,8 @@ class _Run:
             if self.mode[i] != OPEN:
                 continue
             near = abs(self.g[i]) <= TOGETHER * self.span * max(-terms.gamma_N[i], 0.0)
-            if (near and self.g[i] != 0.0) or column == 3 * i:
+            moves = self.g[i] != 0.0 or terms.gamma_N[i] < 0.0  # a gap may become exactly zero on arrival
+            if (near and moves) or column == 3 * i:
                 touching[i] = True
         return touching
 

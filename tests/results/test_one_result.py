@@ -40,7 +40,8 @@ def test_scipy_fields(options):
     for name in ("nfev", "njev", "nlu", "status", "message", "success"):
         assert ours[name] == scipy[name] == getattr(ours, name)
     assert set(scipy.keys()) <= set(ours) and set(scipy) <= set(dict(ours))
-    np.testing.assert_allclose(ours.t, scipy.t, rtol=1e-12)
+    # steps follow from the estimated error, a difference of the size of rtol = 1e-3: rounding counts a thousandfold and more there
+    np.testing.assert_allclose(ours.t, scipy.t, rtol=1e-10)
     np.testing.assert_allclose(ours["y"], scipy.y, rtol=1e-9)
     np.testing.assert_allclose(ours.t_events[0], scipy.t_events[0], rtol=1e-9)
     assert (ours.sol is None) == (scipy.sol is None)
