@@ -25,6 +25,7 @@ _PUBLIC = {
     "quaternion_rates": "model.rotations",
     "inertia_matrix": "model.rotations",
     "Moreau": "schemes.moreau",
+    "SlidingMode": "schemes.sliding_mode",
     "Theta": "schemes.theta",
     "ExtrapolatedMoreau": "schemes.extrapolation",
     "EventDriven": "schemes.event_driven",
@@ -126,6 +127,7 @@ if TYPE_CHECKING:
     from nonsmooth.schemes.event_driven import EventDriven as EventDriven
     from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau as ExtrapolatedMoreau
     from nonsmooth.schemes.moreau import Moreau as Moreau
+    from nonsmooth.schemes.sliding_mode import SlidingMode as SlidingMode
     from nonsmooth.schemes.theta import Theta as Theta
     from nonsmooth.simulate import METHODS as METHODS
     from nonsmooth.simulate import simulate as simulate

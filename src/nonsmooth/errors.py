@@ -126,6 +126,10 @@ class RedundantConstraintWarning(NonsmoothWarning):
     """Constraints depend on each other; multipliers are of minimum norm."""
 
 
+class AdjustmentWarning(NonsmoothWarning):
+    """States were moved onto their constraints by more than the integration is uncertain."""
+
+
 class ZenoWarning(NonsmoothWarning):
     """Events accumulate; sustained contact was assumed after the estimated instant."""
 

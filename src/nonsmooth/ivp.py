@@ -73,7 +73,7 @@ def solve_ivp(
     t_span, y0, t_eval, dense_output, events, vectorized, args
         As in `scipy.integrate.solve_ivp`.
     method : str or OdeSolver class
-        "RK23", "RK45" (Dormand-Prince), "RKF78", "DOP853", "SDIRK4", "Radau"; "BDF", "LSODA" and classes are
+        "RK3", "RK23", "RK45" (Dormand-Prince), "RKF45", "RKF78", "DOP853", "SDIRK4", "Radau"; "BDF", "LSODA" and classes are
         SciPy's.
     switches : sequence of Switch
     compile : bool

@@ -33,10 +33,13 @@ from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
 from nonsmooth.schemes.incidents import accumulation_points, event_table, merged
 from nonsmooth.schemes.moreau import Moreau
 from nonsmooth.schemes.simulation import STREAMED, Simulation
+from nonsmooth.schemes.sliding_mode import SlidingMode
 from nonsmooth.schemes.theta import Theta
 
 #: Schemes by name. A value is a class of options; an instance of it is accepted as `method`, too.
-METHODS: dict[str, Any] = {scheme.name: scheme for scheme in (Moreau, Theta, ExtrapolatedMoreau, EventDriven)}
+METHODS: dict[str, Any] = {
+    scheme.name: scheme for scheme in (Moreau, Theta, ExtrapolatedMoreau, EventDriven, SlidingMode)
+}
 
 MEMORY_LIMIT = 4 * 2**30  # bytes of output kept in memory; longer runs are streamed to a file
 STREAM_ROWS = 16384
@@ -146,7 +149,9 @@ def simulate(
         check_mass(model, t_0, q)
         check_normals(model, t_0, q)
         check_at_start(model, t_0, q, u)
-        q, u = consistent_start(model, t_0, q, u, project, resolve, t_1 - t_0)
+        q, u = consistent_start(
+            model, t_0, q, u, project, resolve, t_1 - t_0, getattr(scheme, "reaches", False)
+        )
         return _run(
             model, scheme, t_0, segments, q, u, instants, every, on_failure, on_energy_gain, output, overwrite, progress,
             max_steps, time_limit, audit, problem_name or system.name, coordinate_names, dump_path,

@@ -2,7 +2,9 @@
 
 | name | order (error estimate) | dense output | source |
 | --- | --- | --- | --- |
+| RK3 | 3 (2) | 3 | Kutta 1901; the midpoint rule as estimate |
 | RK23 | 3 (2) | 3 | Bogacki & Shampine 1989 |
+| RKF45 | 5 (4) | 4 | Fehlberg 1969, propagating the fifth-order solution |
 | RK45 | 5 (4) | 4 | Dormand & Prince 1980 |
 | RKF78 | 8 (7) | 6 | Fehlberg 1968, propagating the eighth-order solution |
 | DOP853 | 8 (5, 3) | 7 | Hairer, Norsett & Wanner 1993 |
@@ -73,6 +75,36 @@ def pack(kind, stages, extra, order, error_order, A, b, c, E, D=()) -> Method:
 
     tableau = Tableau(np.ascontiguousarray(A), padded([b])[0], padded([c])[0], padded(E), padded(D))
     return Method(kind, stages, extra, order, error_order, tableau)
+
+
+def rk3() -> Method:
+    """Kutta's method of order 3; the cubic through values and slopes is its dense output."""
+    return explicit(
+        [{0: 1 / 2}, {0: -1, 1: 2}],
+        [1 / 6, 2 / 3, 1 / 6],
+        [1 / 6, -1 / 3, 1 / 6, 0],
+        [0, 1 / 2, 1],
+        order=3,
+        error_order=2,
+    )
+
+
+def rkf45() -> Method:
+    """Fehlberg 4(5), propagating the fifth-order solution."""
+    rows = [
+        {0: 1 / 4},
+        {0: 3 / 32, 1: 9 / 32},
+        {0: 1932 / 2197, 1: -7200 / 2197, 2: 7296 / 2197},
+        {0: 439 / 216, 1: -8, 2: 3680 / 513, 3: -845 / 4104},
+        {0: -8 / 27, 1: 2, 2: -3544 / 2565, 3: 1859 / 4104, 4: -11 / 40},
+    ]
+    b = [16 / 135, 0, 6656 / 12825, 28561 / 56430, -9 / 50, 2 / 55]
+    low = [25 / 216, 0, 1408 / 2565, 2197 / 4104, -1 / 5, 0]
+    b_error = [*(np.array(b) - np.array(low)), 0.0]
+    c = [0, 1 / 4, 3 / 8, 12 / 13, 1, 1 / 2]
+    options = dict(order=5, error_order=4)
+    bare = explicit(rows, b, b_error, c, **options)
+    return explicit(rows, b, b_error, c, D=dense_rows(bare.tableau.A, bare.tableau.b, 6, 4), **options)
 
 
 def rk23() -> Method:
@@ -219,14 +251,22 @@ def radau() -> Method:
 
 #: Name -> function returning the method. Names are SciPy's where SciPy has the method.
 METHODS = {
+    "RK3": rk3,
     "RK23": rk23,
     "RK45": rk45,
+    "RKF45": rkf45,
     "RKF78": rkf78,
     "DOP853": dop853,
     "SDIRK4": sdirk4,
     "Radau": radau,
 }
-ALIASES = {"DOPRI5": "RK45", "Dormand-Prince": "RK45", "RadauIIA5": "Radau"}
+ALIASES = {
+    "DOPRI5": "RK45",
+    "Dormand-Prince": "RK45",
+    "Kutta": "RK3",
+    "Fehlberg": "RKF45",
+    "RadauIIA5": "Radau",
+}
 
 
 @cache

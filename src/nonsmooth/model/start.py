@@ -145,9 +145,9 @@ def check_normals(model, t: float, q: np.ndarray) -> None:
 
 
 def consistent_start(
-    model, t, q, u, project: bool, resolve: bool, span: float = 0.0
+    model, t, q, u, project: bool, resolve: bool, span: float = 0.0, reaches: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Check gaps and joints of the start; repair them only if asked."""
+    """Check gaps and joints of the start; repair them only if asked. A scheme that `reaches` constraints may start off them."""
     q, u = q.copy(), u.copy()
     # a start at the origin of its coordinates tells no length, but how far it moves in the span does
     L = max(length_scale(q), 1e-5 * span * float(np.max(np.abs(u), initial=0.0)))
@@ -177,6 +177,9 @@ def consistent_start(
             stacklevel=4,
         )
 
+    if reaches and not project:
+        _tell_redundant(model, t, q)
+        return q, u
     position, velocity = model.joint_residuals(t, q, u)
     if position.size and np.max(np.abs(position)) > CONSISTENCY * L:
         k = int(np.argmax(np.abs(position)))

@@ -23,10 +23,12 @@ from .acary_ball import acary_ball
 from .acary_oscillator import acary_oscillator
 from .base import Problem, Reference, ReferenceEvent
 from .belt_oscillator import belt_oscillator
+from .compere_pendulum import compere_pendulum
 from .falling_ball import falling_ball
 from .impact_oscillator import impact_oscillator
 from .incline_block import incline_block
 from .rod_rough_plane import rod_rough_plane
+from .rolling_spheres import rolling_spheres
 from .slider_crank_clearance import slider_crank_clearance
 from .sliding_mass import sliding_mass
 from .woodpecker import woodpecker
@@ -44,6 +46,8 @@ REGISTRY: dict[str, Callable[..., Problem]] = {
     "belt_oscillator": belt_oscillator,
     "rod_rough_plane": rod_rough_plane,
     "slider_crank_clearance": slider_crank_clearance,
+    "compere_pendulum": compere_pendulum,
+    "rolling_spheres": rolling_spheres,
 }
 
 #: Problems of `solve_ivp` and `solve_filippov`: factory -> file. They are imported when first used.
@@ -70,6 +74,7 @@ __all__ = [
     "acary_ball",
     "acary_oscillator",
     "belt_oscillator",
+    "compere_pendulum",
     "factory",
     "falling_ball",
     "get",
@@ -77,6 +82,7 @@ __all__ = [
     "incline_block",
     "names",
     "rod_rough_plane",
+    "rolling_spheres",
     "slider_crank_clearance",
     "sliding_mass",
     "woodpecker",

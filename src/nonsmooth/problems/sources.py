@@ -8,3 +8,7 @@ ACARY_2012 = (
     "V. Acary: Higher order event capturing time-stepping schemes for nonsmooth multibody systems with "
     "unilateral constraints and impacts. Applied Numerical Mathematics 62 (2012) 1259-1275"
 )
+COMPERE_2001 = (
+    "M. D. Compere: Simulation of engineering systems described by high-index DAE and discontinuous ODE using single step "
+    "methods. PhD thesis, The University of Texas at Austin, 2001"
+)

@@ -27,6 +27,7 @@ EVENT_KINDS: tuple[str, ...] = (
     "switch",  # a switch function or region boundary is crossed
     "breakpoint",  # a declared discontinuity in time
     "event",  # asked for by the user
+    "reach",  # a constraint that was violated at the start is met
 )
 _CODE = {kind: code for code, kind in enumerate(EVENT_KINDS)}
 

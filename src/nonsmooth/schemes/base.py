@@ -74,6 +74,11 @@ class Scheme:
         False  # whether its events are located, so that accumulation points can be told from them
     )
 
+    @property
+    def reaches(self) -> bool:
+        """Whether it starts from states that violate constraints and reaches them by itself."""
+        return False
+
     def options(self) -> dict[str, Any]:
         """Options by name, for the result."""
         raise NotImplementedError(f"the scheme {type(self).__name__} must tell its options")

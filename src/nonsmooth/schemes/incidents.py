@@ -39,6 +39,7 @@ def event_table(raw: np.ndarray, times: np.ndarray, laws, breakpoints=()) -> Eve
     kind[other & (after == 1)] = kind_code("stick")
     kind[other & (before == 1)] = kind_code("slip")
     kind[other & (before != 1) & (after != 1)] = kind_code("reversal")
+    kind[(kinds == codes.FREE) & other & (after == 1)] = kind_code("reach")
     after = after.copy()
 
     located = ~np.isnan(times[:, 2]) if times.shape[1] > 2 else np.zeros(n, dtype=bool)

@@ -1,0 +1,95 @@
+"""The audit of runs of `sliding-mode`: steps again by another integrator, constraints at stored states, reaching times, adjustments.
+
+While surfaces are being reached the motion is not the constrained one: the audit looks at the rest of the run, and compares the instants at
+which surfaces arrive with |s(0)| / eta (Compere 2001, eq. (3.20)).
+"""
+
+from __future__ import annotations
+
+from copy import copy
+
+import numpy as np
+
+from nonsmooth.results.audit.adaptive import audit_adaptive
+from nonsmooth.results.audit.batch import Batch
+from nonsmooth.results.audit.midpoint import report_drift
+from nonsmooth.results.audit.report import Audit
+from nonsmooth.results.events import count_kinds, kind_code
+
+NOMINAL = 1e-6  # unit of errors where no tolerance was asked for
+DRIFT = {2: 1e-11, 1: 1e-6}  # what passes of post-stabilisation promise, relative to the motion
+MET = 1e-9  # positions this close to their constraints, relative to the motion, have met them
+
+
+def audit_sliding_mode(scheme, model, result, totals, reached) -> Audit:
+    """Audit of a run of `scheme`, a `SlidingMode`; `reached` holds the surfaces at the start and their rates, by law."""
+    batch = Batch(model)
+    late = constrained_part(batch, result)
+    controlled = scheme.rtol is not None
+    if late is None or getattr(model, "inputs", None) is not None:
+        audit = Audit(points_checked=int(result.t.size), steps_total=int(result.nsteps))
+        audit.notes.append(
+            "constraints were not met before the end"
+            if late is None
+            else "forced by inputs: steps were not repeated"
+        )
+    else:
+        audit = audit_adaptive(
+            model,
+            late,
+            totals,
+            scheme.rtol if controlled else NOMINAL,
+            0.0,
+            controlled=controlled,
+            midpoint_base=False,
+        )
+        audit.notes = [note for note in audit.notes if not note.startswith("fixed order")]
+    audit.events = count_kinds(result.events)
+    if late is not None and batch.n_J:
+        size = float(np.max(np.abs(late.q), initial=0.0))
+        report_drift(audit, batch, late.t, late.q.T, late.u.T, size)
+        audit.limits["joint_drift_relative"] = (
+            DRIFT[scheme.passes] if scheme.stabilisation == "post" else 1e-4
+        )
+    if late is not None and late.t.size < result.t.size:
+        audit.notes.append(
+            f"constraints are met from t = {late.t[0]:.6g} on; states before were reaching them"
+        )
+    reaching_times(audit, result, reached)
+    if totals.get("largest_adjustment"):
+        audit.notes.append(
+            f"post-stabilisation moved the state by at most {totals['largest_adjustment']:.2e} of the motion in a step"
+        )
+    return audit
+
+
+def constrained_part(batch, result):
+    """The columns of a result from where on all constraints are met; None if they never are."""
+    if batch.n_J == 0:
+        return result
+    off = np.any(result.modes != 1, axis=0)
+    if off.any():
+        Phi = batch.joints(result.t, result.q.T, result.u.T)
+        off |= np.max(np.abs(Phi), axis=1, initial=0.0) > MET * float(np.max(np.abs(result.q)))
+    first = int(np.flatnonzero(off)[-1]) + 1 if off.any() else 0
+    if first >= result.t.size:
+        return None
+    late = copy(result)
+    for name in ("t", "q", "u", "y", "P_N", "P_T", "modes", "dt", "order", "residual", "iterations"):
+        setattr(late, name, getattr(result, name)[..., first:])
+    late.extra = {
+        name: value[..., first:] if name == "P_J" else value for name, value in result.extra.items()
+    }
+    return late
+
+
+def reaching_times(audit, result, reached) -> None:
+    """Instants of arrival against |s(0)| / eta, relative."""
+    table, errors = result.events, []
+    for law, kind, t in zip(getattr(table, "law", ()), getattr(table, "kind", ()), getattr(table, "t", ())):
+        if kind == kind_code("reach") and reached["eta"][law] > 0.0:
+            wanted = abs(reached["s"][law]) / reached["eta"][law]
+            errors.append((abs(t - reached["t"] - wanted) / wanted, t))
+    if errors:
+        audit.event_error, audit.event_error_t = max(errors)
+        audit.limits["event_error"] = 1e-5

@@ -1,0 +1,251 @@
+"""`sliding-mode`: Compere 2001, chapters 2 and 3."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nonsmooth as ns
+from nonsmooth.errors import (
+    AdjustmentWarning,
+    InconsistentStateError,
+    InputError,
+    ModelError,
+    NoSolutionError,
+    RangeError,
+    RedundantConstraintWarning,
+    ShapeError,
+)
+from nonsmooth.problems import compere_pendulum, rolling_spheres
+
+DATA = json.loads((Path(__file__).parents[1] / "data" / "compere_examples.json").read_text())
+PENDULUM, SPHERES, THROWN = compere_pendulum(), rolling_spheres(), rolling_spheres(consistent=False)
+
+
+def energies(problem, result):
+    model = problem.system.bind(0.0, problem.q0, problem.u0)
+    return np.array(
+        [
+            0.5 * u @ model.mass_matrix(0, q) @ u + model.potential_energy(0, q)
+            for q, u in zip(result.q.T, result.u.T)
+        ]
+    )
+
+
+def residuals(problem, result, sigma=10.0):
+    """Largest |Phi_h| and |S| of a run."""
+    model = problem.system.bind(0.0, problem.q0, problem.u0)
+    pairs = [model.joint_residuals(t, q, u) for t, q, u in zip(result.t, result.q.T, result.u.T)]
+    Phi, S = np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])
+    S[:, : Phi.shape[1]] += sigma * Phi
+    return np.abs(Phi).max(), np.abs(S).max()
+
+
+def test_closed_form_of_the_pendulum_against_the_table():
+    for sample in DATA["pendulum"]["samples"]:
+        q, u = PENDULUM.reference.q(sample["t"]), PENDULUM.reference.u(sample["t"])
+        assert abs(q[2] - sample["theta"]) < 1e-15 and abs(u[2] - sample["omega"]) < 1e-14
+
+
+@pytest.mark.parametrize(
+    ("integrator", "dt", "printed"),
+    [("RK3", 0.05, 2.0e-1), ("RK3", 0.01, 1.8e-3), ("RKF45", 0.05, 2.8e-4), ("RKF45", 0.01, 8.9e-8), ("RKF78", 0.05, 4.4e-8)],
+)  # fmt: skip
+def test_table_3_2(integrator, dt, printed):
+    result = PENDULUM.simulate(method=ns.SlidingMode(integrator=integrator, dt=dt), audit=False)
+    assert np.ptp(energies(PENDULUM, result)) == pytest.approx(printed, rel=0.03)
+    assert max(residuals(PENDULUM, result)) <= 1e-14
+
+
+@pytest.mark.parametrize(
+    ("integrator", "dt", "printed"), [("RK3", 0.05, 6.0e-7), ("RKF45", 0.05, 3.3e-10), ("RK3", 0.01, 4.6e-9)]
+)
+def test_table_3_3(integrator, dt, printed):
+    for positions, share in (("printed", 0.05), ("holonomic", 0.10)):
+        scheme = ns.SlidingMode(integrator=integrator, dt=dt, positions=positions)
+        result = SPHERES.simulate((0, 8), method=scheme, audit=False)
+        assert np.ptp(energies(SPHERES, result)) == pytest.approx(printed, rel=share)
+        assert max(residuals(SPHERES, result)) <= 1e-14
+
+
+@pytest.mark.parametrize(
+    ("integrator", "steps", "slope"), [("RK3", (0.1, 0.05), 8), ("RKF45", (0.2, 0.1), 12)]
+)
+def test_one_pass_leaves_the_square(integrator, steps, slope):
+    left = []
+    for dt in steps:
+        scheme = ns.SlidingMode(integrator=integrator, dt=dt, passes=1, bound=1e9)
+        left.append(residuals(PENDULUM, PENDULUM.simulate((0, 2), method=scheme, audit=False))[0])
+    assert np.log2(left[0] / left[1]) == pytest.approx(slope, abs=0.6)
+
+
+@pytest.mark.parametrize(
+    ("integrator", "steps"),
+    [("RK3", (0.02, 0.01)), ("RKF45", (0.1, 0.05)), ("SDIRK4", (0.04, 0.02)), ("Radau", (0.05, 0.025))],
+)
+def test_order(integrator, steps):
+    errors = []
+    for dt in steps:
+        result = PENDULUM.simulate(
+            (0, 1), method=ns.SlidingMode(integrator=integrator, dt=dt, bound=1e9), audit=False
+        )
+        errors.append(np.abs(result.q[:, -1] - PENDULUM.reference.q(1.0)).max())
+    order = ns.SlidingMode(integrator=integrator, dt=1.0).order
+    assert order - 0.4 < np.log2(errors[0] / errors[1]) < order + 1.2
+
+
+def test_equations_agree_with_the_ordinary_ones_to_rounding():
+    result = PENDULUM.simulate(method=ns.SlidingMode(integrator="RKF78", dt=0.01))
+    assert np.abs(result.q - PENDULUM.reference.q(result.t)).max() < 1e-13
+    assert np.abs(result.u - PENDULUM.reference.u(result.t)).max() < 1e-13
+    assert result.audit.ok
+
+
+def test_both_forms_of_stabilisation_on_acceleration_level_are_one():
+    forms = [
+        PENDULUM.simulate(method=ns.SlidingMode(dt=0.01, acceleration=form), audit=False)
+        for form in ("equivalent", "newton")
+    ]
+    assert np.abs(forms[0].y - forms[1].y).max() < 1e-14
+
+
+def test_without_it_constraints_hold_and_the_motion_is_wrong():
+    scheme = ns.SlidingMode(integrator="RKF78", dt=0.01, acceleration=None)
+    with pytest.warns(AdjustmentWarning, match='acceleration="equivalent"'):
+        result = PENDULUM.simulate((0, 10), method=scheme, audit=False)
+    assert np.ptp(energies(PENDULUM, result)) == pytest.approx(13.6, abs=0.5)
+    assert max(residuals(PENDULUM, result)) <= 1e-14
+
+
+def test_spheres_against_their_reference():
+    result = SPHERES.simulate(method=ns.SlidingMode(integrator="RKF78", dt=0.02))
+    at, q, u = SPHERES.reference.states_at(result.t)
+    assert np.abs(result.q[:, at] - q).max() < 1e-11 and np.abs(result.u[:, at] - u).max() < 1e-11
+    assert np.ptp(energies(SPHERES, result)) < 1e-12
+    samples = DATA["rolling_spheres"]["samples"]
+    assert at.size == len(samples)
+
+
+@pytest.mark.parametrize("options", [{"dt": 0.01}, {"rtol": 1e-12}])
+def test_surfaces_of_an_inconsistent_start_are_reached_in_finite_time(options):
+    eta = np.array([0.5, 0.05, 0.05])
+    result = THROWN.simulate((0, 8), method=ns.SlidingMode(eta=eta, **options))
+    model = THROWN.system.bind(0.0, THROWN.q0, THROWN.u0)
+    Phi, s = model.joint_residuals(0.0, THROWN.q0, THROWN.u0)
+    s[0] += 10.0 * Phi[0]
+    found = {event.law: event.t for event in result.events}
+    assert [event.kind for event in result.events] == ["reach"] * 3
+    np.testing.assert_allclose([found[i] for i in range(3)], np.abs(s) / eta, atol=1e-8)
+    late = result.t >= max(found.values()) + 3.0
+    assert np.abs(result.q[0, late] - 0.6).max() <= 1e-13
+    assert np.ptp(energies(THROWN, result)[late]) <= 1e-11
+    assert result.audit.ok
+
+
+def test_rates_from_a_wanted_reaching_time():
+    result = THROWN.simulate((0, 2), method=ns.SlidingMode(dt=0.01, reach=[0.5, 0.25, 1.0]), audit=False)
+    np.testing.assert_allclose(sorted(event.t for event in result.events), [0.25, 0.5, 1.0], atol=1e-8)
+
+
+def rod(*joints, **more):
+    return ns.MechanicalSystem(
+        np.diag([1.0, 1.0]), lambda t, q, u: np.array([0.3, -1.0]), joints=joints, **more
+    )
+
+
+def test_rheonomic_constraint():
+    system = rod(ns.Joint(lambda t, q: q[0] - np.sin(t), name="driven"))
+    result = ns.simulate(system, (0, 2), [0.0, 0.0], [1.0, 0.0], ns.SlidingMode(dt=0.02), audit=False)
+    np.testing.assert_allclose(result.q[0], np.sin(result.t), atol=1e-14)
+    np.testing.assert_allclose(result.u[0], np.cos(result.t), atol=1e-13)
+    np.testing.assert_allclose(result.q[1], -0.5 * result.t**2, atol=1e-13)
+
+
+def test_redundant_rows_are_found_by_rank():
+    line = ns.Joint(lambda t, q: np.array([q[0] + q[1], 2.0 * q[0] + 2.0 * q[1], q[0] + q[1]]), name="line")
+    with pytest.warns(RedundantConstraintWarning):
+        result = ns.simulate(rod(line), (0, 1), [0.5, -0.5], [0.0, 0.0], ns.SlidingMode(dt=0.1), audit=False)
+    np.testing.assert_allclose(result.q[0, -1], 0.5 + 0.5 * 0.65, atol=1e-14)
+
+
+def test_conflicting_constraints():
+    first, second = (
+        ns.Joint(lambda t, q: q[0] - t, name="a"),
+        ns.Joint(lambda t, q: q[0] - np.sin(t), name="b"),
+    )
+    with pytest.warns(RedundantConstraintWarning), pytest.raises(NoSolutionError, match="contradict"):
+        ns.simulate(rod(first, second), (0, 1), [0.0, 0.0], [1.0, 0.0], ns.SlidingMode(dt=0.1))
+    apart = ns.Joint(lambda t, q: q[0] - 1.0, name="c")
+    with pytest.raises(ModelError, match="contradict"):
+        ns.simulate(rod(first, apart), (0, 1), [0.0, 0.0], [1.0, 0.0], ns.SlidingMode(dt=0.1), project=True)
+
+
+def test_units_do_not_matter():
+    small = compere_pendulum(m=36e-6, l=1e-6, gravity=9.81e-6)
+    with np.errstate(all="raise"):
+        result = small.simulate(
+            method=ns.SlidingMode(integrator="RKF45", dt=0.01, weight="mass"), audit=False
+        )
+    usual = PENDULUM.simulate(method=ns.SlidingMode(integrator="RKF45", dt=0.01, weight="mass"), audit=False)
+    np.testing.assert_allclose(result.q[2], usual.q[2], atol=1e-12)
+
+
+def test_output_between_steps_is_on_the_constraints():
+    t = np.linspace(0.0, 1.0, 17)
+    for options in ({"dt": 0.03}, {"rtol": 1e-10}):
+        result = PENDULUM.simulate(
+            (0, 1), method=ns.SlidingMode(integrator="RKF78", **options), t_eval=t, audit=False
+        )
+        assert np.abs(result.q - PENDULUM.reference.q(t)).max() < 1e-8
+        assert max(residuals(PENDULUM, result)) <= 1e-14
+
+
+@pytest.mark.parametrize(
+    ("options", "worst", "least"),
+    [
+        ({"stabilisation": None}, 1e-3, 1e-12),
+        ({"stabilisation": "switching", "eta": 0.5}, 2e-2, 1e-6),
+        ({"stabilisation": "boundary-layer", "eta": 0.5, "layer": 0.05}, 1e-4, 1e-12),
+        ({"stabilisation": "baumgarte", "alpha": 5.0, "beta": 5.0}, 1e-4, 1e-12),
+        ({"stabilisation": "springs", "stiffness": 2e4, "damping": 500.0}, 0.5, 1e-6),
+    ],
+)
+def test_negative_controls_leave_constraint_dynamics(options, worst, least):
+    result = PENDULUM.simulate(
+        (0, 2), method=ns.SlidingMode(integrator="RK3", dt=0.01, **options), audit=False
+    )
+    assert least < max(residuals(PENDULUM, result)) < worst
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "named"),
+    [
+        ({"dt": 0.1, "eta": 0.0}, RangeError, "eta"),
+        ({"dt": 0.1, "eta": [1.0, -1.0]}, RangeError, "eta"),
+        ({"dt": 0.1, "reach": -1.0}, RangeError, "reach"),
+        ({"dt": 0.1, "sigma": -2.0}, RangeError, "sigma"),
+        ({"dt": 0.1, "rtol": 1e-6}, InputError, "rtol"),
+        ({}, InputError, "dt"),
+        ({"dt": 0.1, "integrator": "RK9"}, InputError, "integrator"),
+        ({"dt": 0.1, "passes": 3}, InputError, "passes"),
+        ({"dt": 0.1, "stabilisation": "springs"}, InputError, "stiffness"),
+        ({"dt": 0.1, "eta": 1.0, "reach": 1.0}, InputError, "reach"),
+    ],
+)
+def test_bad_options(options, error, named):
+    with pytest.raises(error, match=named):
+        ns.SlidingMode(**options)
+
+
+def test_bad_starts_and_systems():
+    with pytest.raises(InconsistentStateError, match="distance"):
+        THROWN.simulate(method=ns.SlidingMode(dt=0.01))
+    with pytest.raises(ShapeError, match="sigma"):
+        PENDULUM.simulate(method=ns.SlidingMode(dt=0.01, sigma=[1.0, 2.0, 3.0]))
+    ball = ns.problems.falling_ball()
+    with pytest.raises(InputError, match="event-driven"):
+        ball.simulate(method=ns.SlidingMode(dt=0.01))
+    massless = ns.MechanicalSystem(np.diag([1.0, 0.0]), np.zeros(2), joints=[ns.Joint(lambda t, q: q[0])])
+    with pytest.raises(InputError, match="mass"):
+        ns.simulate(massless, (0, 1), [0.0, 0.0], [0.0, 0.0], ns.SlidingMode(dt=0.1))
