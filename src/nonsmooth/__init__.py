@@ -22,6 +22,32 @@ _PUBLIC = {
     "ConvexSet": "model.elements",
     "Joint": "model.elements",
     "NonholonomicConstraint": "model.elements",
+    "World": "model.world",
+    "Body": "model.bodies.body",
+    "Material": "model.bodies.material",
+    "Disk": "model.bodies.shapes",
+    "Sphere": "model.bodies.shapes",
+    "Box": "model.bodies.shapes",
+    "Capsule": "model.bodies.shapes",
+    "HalfPlane": "model.bodies.shapes",
+    "Plane": "model.bodies.shapes",
+    "Circle": "model.bodies.shapes",
+    "Spring": "model.bodies.forces",
+    "Damper": "model.bodies.forces",
+    "TorsionSpring": "model.bodies.forces",
+    "Load": "model.bodies.forces",
+    "Revolute": "model.joints.joints",
+    "Prismatic": "model.joints.joints",
+    "Cylindrical": "model.joints.joints",
+    "Spherical": "model.joints.joints",
+    "Universal": "model.joints.joints",
+    "PlanarJoint": "model.joints.joints",
+    "Fixed": "model.joints.joints",
+    "Distance": "model.joints.joints",
+    "PointOnLine": "model.joints.joints",
+    "PointOnPlane": "model.joints.joints",
+    "Gear": "model.joints.joints",
+    "Rolling": "model.joints.joints",
     "quaternion_rates": "model.rotations",
     "inertia_matrix": "model.rotations",
     "Moreau": "schemes.moreau",
@@ -105,6 +131,19 @@ if TYPE_CHECKING:
     from nonsmooth.filippov import solve_filippov as solve_filippov
     from nonsmooth.ivp import IvpResult as IvpResult
     from nonsmooth.ivp import solve_ivp as solve_ivp
+    from nonsmooth.model.bodies.body import Body as Body
+    from nonsmooth.model.bodies.forces import Damper as Damper
+    from nonsmooth.model.bodies.forces import Load as Load
+    from nonsmooth.model.bodies.forces import Spring as Spring
+    from nonsmooth.model.bodies.forces import TorsionSpring as TorsionSpring
+    from nonsmooth.model.bodies.material import Material as Material
+    from nonsmooth.model.bodies.shapes import Box as Box
+    from nonsmooth.model.bodies.shapes import Capsule as Capsule
+    from nonsmooth.model.bodies.shapes import Circle as Circle
+    from nonsmooth.model.bodies.shapes import Disk as Disk
+    from nonsmooth.model.bodies.shapes import HalfPlane as HalfPlane
+    from nonsmooth.model.bodies.shapes import Plane as Plane
+    from nonsmooth.model.bodies.shapes import Sphere as Sphere
     from nonsmooth.model.elements import Ball as Ball
     from nonsmooth.model.elements import Contact as Contact
     from nonsmooth.model.elements import ConvexSet as ConvexSet
@@ -113,9 +152,22 @@ if TYPE_CHECKING:
     from nonsmooth.model.elements import Joint as Joint
     from nonsmooth.model.elements import NonholonomicConstraint as NonholonomicConstraint
     from nonsmooth.model.elements import SetValuedElement as SetValuedElement
+    from nonsmooth.model.joints.joints import Cylindrical as Cylindrical
+    from nonsmooth.model.joints.joints import Distance as Distance
+    from nonsmooth.model.joints.joints import Fixed as Fixed
+    from nonsmooth.model.joints.joints import Gear as Gear
+    from nonsmooth.model.joints.joints import PlanarJoint as PlanarJoint
+    from nonsmooth.model.joints.joints import PointOnLine as PointOnLine
+    from nonsmooth.model.joints.joints import PointOnPlane as PointOnPlane
+    from nonsmooth.model.joints.joints import Prismatic as Prismatic
+    from nonsmooth.model.joints.joints import Revolute as Revolute
+    from nonsmooth.model.joints.joints import Rolling as Rolling
+    from nonsmooth.model.joints.joints import Spherical as Spherical
+    from nonsmooth.model.joints.joints import Universal as Universal
     from nonsmooth.model.rotations import inertia_matrix as inertia_matrix
     from nonsmooth.model.rotations import quaternion_rates as quaternion_rates
     from nonsmooth.model.system import MechanicalSystem as MechanicalSystem
+    from nonsmooth.model.world import World as World
     from nonsmooth.results.audit import Audit as Audit
     from nonsmooth.results.events import Event as Event
     from nonsmooth.results.norms import hausdorff_error as hausdorff_error

@@ -48,8 +48,8 @@ STREAM_ROWS = 16384
 def simulate(
     system: Any,
     t_span: Sequence[float],
-    q0: Any,
-    u0: Any,
+    q0: Any = None,
+    u0: Any = None,
     method: Any = None,
     *,
     dt: float | None = None,
@@ -75,11 +75,11 @@ def simulate(
 
     Parameters
     ----------
-    system : MechanicalSystem
+    system : MechanicalSystem or World
     t_span : (float, float)
         Begin and end. Systems with contacts or friction run forward only.
     q0, u0 : array_like, shape (n_q,), (n_u,)
-        Start.
+        Start; a `World` has its own.
     method : str or scheme
         A name from `METHODS`, or a configured object such as ``Moreau(dt=1e-3, solver=PSOR(tol=1e-12))``.
     dt : float
@@ -129,6 +129,10 @@ def simulate(
             "; run it with problem.simulate(...), or pass problem.system" if hasattr(system, "system") else ""
         )
         raise InputError(f"`system` is of class {type(system).__name__}: a MechanicalSystem is wanted{cure}.")
+    if hasattr(system, "start"):  # a world knows where its bodies are
+        start = system.start()
+        q0, u0 = (own if given is None else given for own, given in zip(start, (q0, u0)))
+        coordinate_names = coordinate_names or system.coordinate_names
     q, u = as_state(q0, "q0"), as_state(u0, "u0")
     q = unit_quaternions(q, system.quaternions)
     _choice("on_failure", on_failure, ("raise", "halve", "accept", "dump"))

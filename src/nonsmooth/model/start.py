@@ -61,10 +61,7 @@ def length_scale(q: np.ndarray) -> float:
 
 def check_functions(model, t: float, q: np.ndarray, u: np.ndarray) -> None:
     """Call every user function once: shapes, types and finite values."""
-    functions = [model.f_mass, model.f_force, model.f_kinematics, model.f_potential, *model.gaps_of]
-    functions += [*model.jacobians_of, *model.tangents_of, *model.surface_of, *model.joints_of]
-    functions += [*model.joint_jacobians_of, *model.nonholonomic_of]
-    for f in functions:
+    for f in [*model.functions, model.f_potential]:
         if f is not None:
             f.parameters = model.parameters
             f.check_finite(t, q, u)

@@ -146,7 +146,10 @@ class Result(Pictured):
         try:
             return getattr(self, name)
         except AttributeError as error:
-            raise KeyError(str(error)) from None
+            view = getattr(self._model, "view", None)  # a world has bodies, joints, ... by name
+            if view is None:
+                raise KeyError(str(error)) from None
+            return view(self, name)
 
     def __contains__(self, name: str) -> bool:
         return name in self.keys()

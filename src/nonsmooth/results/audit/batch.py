@@ -24,7 +24,9 @@ class Batch:
         self.n_q, self.n_u = model.n_q, model.n_u
         self.n_rows, self.n_N = int(model.laws.n_rows), int(model.laws.n_N)
         self.n_J = int(getattr(model.laws, "n_J", 0))
-        self.core = getattr(model, "core", None)
+        # a model with a second route for many points at once is asked there
+        self.plain = hasattr(model, "batch_forces")
+        self.core = None if self.plain else getattr(model, "core", None)
         self.has_kinematics = getattr(model, "f_kinematics", True) is not None
 
     def _values(self, name: str, shape: tuple[int, ...], t: np.ndarray, q: np.ndarray, u: np.ndarray):
@@ -43,6 +45,8 @@ class Batch:
 
     def force(self, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """h, shape (n, n_u)."""
+        if self.plain:
+            return self.model.batch_forces(t, q, u)
         if self.core is None:
             return _stack([self.model.forces(*x) for x in zip(t, q, u)], (self.n_u,))
         return self._values("force", (self.n_u,), t, q, u)
@@ -51,6 +55,8 @@ class Batch:
         """g_N, shape (n, n_N)."""
         if self.n_N == 0:
             return np.zeros((t.size, 0))
+        if self.plain:
+            return self.model.batch_gaps(t, q)
         if self.core is None:
             return _stack([self.model.gaps(*x) for x in zip(t, q)], (self.n_N,))
         return self._values("gap", (self.n_N,), t, q, self._no_u(t))
@@ -59,6 +65,8 @@ class Batch:
         """W^T, shape (n, n_rows, n_u), and zeta, shape (n, n_rows)."""
         if self.n_rows == 0:
             return np.zeros((t.size, 0, self.n_u)), np.zeros((t.size, 0))
+        if self.plain:
+            return self.model.batch_directions(t, q)
         if self.core is None:
             both = [self.model.directions(*x) for x in zip(t, q)]
             return (
@@ -96,6 +104,8 @@ class Batch:
         residuals = getattr(self.model, "joint_residuals", None)
         if residuals is None or self.n_J == 0:
             return np.zeros((t.size, 0))
+        if self.plain:
+            return self.model.batch_joints(t, q)
         functions = getattr(self.model, "joints_of", None)
         if functions is None:
             return np.stack([residuals(*x)[0] for x in zip(t, q, u)])

@@ -1,0 +1,82 @@
+"""Mass and inertia of bodies, and what acts on all of them.
+
+    M = diag(m, J)   in the frame of the body: constant
+    h = (m g, -omega x J omega)
+
+The rates of coordinates are q' = u but for quaternions, q' = B(q) omega (`model.rotations`).
+"""
+
+from nonsmooth._core.bodies.frames import AT_Q, AT_U, DIM, GROUND, KIND, PLANAR, SPATIAL
+from nonsmooth._core.bodies.table import table_at
+from nonsmooth._core.bodies.vectors import cross, vector
+from nonsmooth._core.jit import MATRIX, VECTOR, kernel, with_record, word
+
+#: Numbers of a body in p: mass, inertia (xx, yy, zz, xy, xz, yz; in the plane the first); gravity stands once, at `row`.
+MASS, J = 0, 1
+NUMBERS = 7
+
+
+@kernel(with_record(MATRIX), part=True)
+def mass_matrix(t, q, u, p, out, record):
+    """M."""
+    table = table_at(word(record, 1))
+    out[:, :] = 0.0
+    for k in range(table.b.size):
+        b, at = table.b[k], table.at[k]
+        j, dim = table.frames[b, AT_U], table.frames[b, DIM]
+        for i in range(dim):
+            out[j + i, j + i] = p[at + MASS]
+        if table.frames[b, KIND] == PLANAR:
+            out[j + 2, j + 2] = p[at + J]
+        elif table.frames[b, KIND] == SPATIAL:
+            for i in range(3):
+                out[j + 3 + i, j + 3 + i] = p[at + J + i]
+            out[j + 3, j + 4] = out[j + 4, j + 3] = p[at + J + 3]
+            out[j + 3, j + 5] = out[j + 5, j + 3] = p[at + J + 4]
+            out[j + 4, j + 5] = out[j + 5, j + 4] = p[at + J + 5]
+
+
+@kernel(with_record(VECTOR), part=True)
+def body_forces(t, q, u, p, out, record):
+    """h of gravity and rotation; sets `out`, to which the other forces are added."""
+    table = table_at(word(record, 1))
+    out[:] = 0.0
+    for k in range(table.b.size):
+        b, at = table.b[k], table.at[k]
+        j, dim = table.frames[b, AT_U], table.frames[b, DIM]
+        for i in range(dim):
+            out[j + i] = p[at + MASS] * p[table.row[k] + i]
+        if table.frames[b, KIND] == SPATIAL:
+            w = (u[j + 3], u[j + 4], u[j + 5])
+            xx, yy, zz = vector(p, at + J)
+            xy, xz, yz = vector(p, at + J + 3)
+            L = (
+                xx * w[0] + xy * w[1] + xz * w[2],
+                xy * w[0] + yy * w[1] + yz * w[2],
+                xz * w[0] + yz * w[1] + zz * w[2],
+            )
+            gyro = cross(L, w)
+            for i in range(3):
+                out[j + 3 + i] = gyro[i]
+
+
+@kernel(with_record(MATRIX), part=True)
+def kinematics(t, q, u, p, out, record):
+    """B in q' = B u."""
+    table = table_at(word(record, 1))
+    out[:, :] = 0.0
+    for k in range(table.frames.shape[0]):
+        if table.frames[k, KIND] == GROUND:
+            continue
+        i, j, dim = table.frames[k, AT_Q], table.frames[k, AT_U], table.frames[k, DIM]
+        for l in range(dim):
+            out[i + l, j + l] = 1.0
+        if table.frames[k, KIND] == PLANAR:
+            out[i + 2, j + 2] = 1.0
+        elif table.frames[k, KIND] == SPATIAL:
+            i, j = i + 3, j + 3
+            w, x, y, z = 0.5 * q[i], 0.5 * q[i + 1], 0.5 * q[i + 2], 0.5 * q[i + 3]
+            out[i, j], out[i, j + 1], out[i, j + 2] = -x, -y, -z
+            out[i + 1, j], out[i + 1, j + 1], out[i + 1, j + 2] = w, -z, y
+            out[i + 2, j], out[i + 2, j + 1], out[i + 2, j + 2] = z, w, -x
+            out[i + 3, j], out[i + 3, j + 1], out[i + 3, j + 2] = -y, x, w

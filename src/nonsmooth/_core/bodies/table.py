@@ -1,0 +1,28 @@
+"""Tables of elements: whom each joins, which row of the model it writes, where its numbers begin among the parameters.
+
+The numbers of elements stand in the flat parameters p, so that changing them compiles and builds nothing anew.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonsmooth._core.jit import by_reference
+
+
+class Table(NamedTuple):
+    """Elements of one type."""
+
+    frames: np.ndarray  # of all bodies, see `frames`
+    a: np.ndarray  # the body that carries the frame of the element
+    b: np.ndarray  # the other one
+    row: np.ndarray  # where its value goes
+    at: np.ndarray  # where its numbers begin in p
+
+
+def _example():
+    integers = np.zeros(1, dtype=np.int64)
+    return Table(np.zeros((1, 4), dtype=np.int64), integers, integers, integers, integers)
+
+
+_, table_at = by_reference(_example())

@@ -1,0 +1,1 @@
+"""What a `World` is made of: bodies, shapes, materials, forces, contacts."""

@@ -1,0 +1,231 @@
+"""A world laid out in tables: frames, numbers, laws, rows; and in what order.
+
+Order of laws as everywhere (`contact.laws`): contacts and stops, friction of contacts, dry friction of joints, joints that hold on
+position level, then those of velocities. Numbers of elements follow the parameters of the user in the flat array p.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nonsmooth._core.bodies.frames import AT_Q, AT_U, DIM, FRAME_COLUMNS, KIND, PLANAR, SPATIAL
+from nonsmooth._core.records import laws as codes
+from nonsmooth.contact.laws import LawTableBuilder
+from nonsmooth.errors import InputError, ModelError
+from nonsmooth.model.bodies.body import Placed
+from nonsmooth.model.bodies.contacts import ContactPair, touches
+from nonsmooth.model.bodies.element import Side
+from nonsmooth.model.bodies.forces import Load, Spring, TorsionSpring
+from nonsmooth.model.bodies.rows import Row
+from nonsmooth.model.joints.base import JointElement
+
+
+class Drive(NamedTuple):
+    """A prescribed coordinate: its row, its function of t, whether it is an angle known up to full turns."""
+
+    row: int
+    function: Any
+    wraps: bool
+    name: str
+
+
+class Assembly:
+    """Everything about a world that its model needs.
+
+    Attributes
+    ----------
+    frames : ndarray of int64, shape (1 + n_bodies, 4)
+    q0, u0 : ndarray
+    rows : list of Row
+        One for each row of the laws.
+    laws : LawTable
+    """
+
+    def __init__(
+        self, bodies: list[Any], elements: list[Any], contacts: list[ContactPair], dim: int, numbers: dict
+    ):
+        self.dim, self.bodies, self.elements, self.contacts, self._numbers = (
+            dim,
+            bodies,
+            elements,
+            contacts,
+            numbers,
+        )
+        self.placed = [Placed(body, dim) for body in bodies]  # the ground is number 0
+        self._place_bodies()
+        self.rows: list[Row] = []
+        self.drives: list[Drive] = []
+        self.limits: list[tuple[int, float]] = []  # (row, limit of dry friction)
+        self.rows_of: dict[str, slice] = {}  # by name of a joint
+        self.row_bodies: dict[str, tuple[int, int]] = {}
+        self._table = LawTableBuilder()
+        self._names = self._element_names()
+        self._collect_rows()
+        self.springs = [e for e in elements if isinstance(e, Spring)]
+        self.torsions = [e for e in elements if isinstance(e, TorsionSpring)]
+        self.loads = [e for e in elements if isinstance(e, Load)]
+        self.spring_numbers = [e.numbers(self.side(e.a), self.side(e.b), dim) for e in self.springs]
+        self.torsion_numbers = [e.numbers(self.side(e.a), self.side(e.b), dim) for e in self.torsions]
+        self.load_numbers = [e.numbers(self.side(e.body), dim) for e in self.loads]
+
+    def _place_bodies(self):
+        self.frames = np.zeros((len(self.placed), FRAME_COLUMNS), dtype=np.int64)
+        n_q = n_u = 0
+        for k, placed in enumerate(self.placed):
+            self.frames[k, KIND], self.frames[k, DIM] = placed.kind, self.dim
+            self.frames[k, AT_Q], self.frames[k, AT_U] = n_q, n_u
+            n_q, n_u = n_q + placed.q.size, n_u + placed.u.size
+        self.n_q, self.n_u = n_q, n_u
+        self.q0 = np.concatenate([placed.q for placed in self.placed])
+        self.u0 = np.concatenate([placed.u for placed in self.placed])
+        spatial = np.flatnonzero(self.frames[:, KIND] == SPATIAL)
+        self.quaternions = tuple(int(k) + 3 for k in self.frames[spatial, AT_Q])
+
+    @property
+    def turns_in_space(self) -> bool:
+        return bool(self.quaternions)
+
+    def side(self, body: Any) -> Side:
+        """A body (None: the ground) by number."""
+        number = 0 if body is None else self._numbers[id(body)]
+        return Side(number, self.placed[number], self.bodies[number].owner)
+
+    # -- laws in their order -----------------------------------------------------------------------------------------------
+
+    def _collect_rows(self):
+        joints = [e for e in self.elements if isinstance(e, JointElement)]
+        sides = [(joint, self.side(joint.a), self.side(joint.b)) for joint in joints]
+        points = [(contact, touches(contact, self.side, self.dim)) for contact in self.contacts]
+        table = self._table
+        law_of: list[list[int]] = []
+        for contact, found in points:
+            law_of.append([])
+            for k, touch in enumerate(found):
+                law_of[-1].append(len(table.entries))
+                name = contact.name if len(found) == 1 else f"{contact.name} [{k}]"
+                self._add(touch.gap, codes.HALF_LINE, name, e=contact.material.restitution)
+        for joint, a, b in sides:
+            self._add_stops(joint, a, b)
+        n_N = table.row
+        for (contact, found), laws in zip(points, law_of):
+            self._add_friction(contact, found, laws)
+        for joint, a, b in sides:
+            self._add_joint_friction(joint, a, b)
+        first = table.row
+        for joint, a, b in sides:
+            self._add_joint(joint, a, b)
+        self.n_joints = table.row - first
+        for joint, a, b in sides:
+            self._add_velocity_rows(joint, a, b)
+        self.laws = table.build(n_N, table.row - first)
+        self.first_joint = first
+
+    def _add(self, row: Row, kind: int, name: str, **numbers: Any) -> int:
+        """A law with one row."""
+        self.rows.append(row)
+        return self._table.add(kind, 1, name, **numbers)
+
+    def _coordinate(self, joint, a, b, what):
+        found = joint.coordinate(a, b, self.dim)
+        if found is None:
+            raise InputError(f"{joint.owner} has no coordinate of its own: it takes no {what}.")
+        return found
+
+    def _add_stops(self, joint, a, b):
+        low, high = joint.stops
+        if low is None and high is None:
+            return
+        coordinate = self._coordinate(joint, a, b, "stops")
+        for limit, sign, word in ((low, 1.0, "lower"), (high, -1.0, "upper")):
+            if limit is not None:
+                row = coordinate.at(sign, limit)
+                self._add(row, codes.HALF_LINE, f"{self.name(joint)} {word} stop", e=joint.restitution)
+
+    def _add_friction(self, contact, found, laws):
+        material, name = contact.material, contact.name
+        for k, (touch, law) in enumerate(zip(found, laws)):
+            of = name if len(found) == 1 else f"{name} [{k}]"
+            for rows, mu, word in (
+                (touch.sliding, material.friction, "friction"), (touch.rolling, material.rolling_friction, "rolling friction")
+            ):  # fmt: skip
+                if rows and mu > 0.0:
+                    kind = codes.COULOMB_1D if len(rows) == 1 else codes.COULOMB_2D
+                    self.rows += rows
+                    self._table.add(kind, len(rows), f"{of} {word}", link=law, mu=mu)
+
+    def _add_joint_friction(self, joint, a, b):
+        if joint.friction > 0.0:
+            coordinate = self._coordinate(joint, a, b, "friction")
+            row = self._add(coordinate.velocity, codes.INTERVAL, f"{self.name(joint)} friction")
+            self.limits.append((row, joint.friction))
+
+    def _add_joint(self, joint, a, b):
+        rows = joint.rows(a, b, self.dim)
+        driven = joint.drive is not None
+        if driven:
+            coordinate = self._coordinate(joint, a, b, "drive")
+            rows = [*rows, coordinate.at(1.0, 0.0)]
+        name, first = self.name(joint), self._table.row
+        for k, row in enumerate(rows):
+            self._add(row, codes.FREE, name if len(rows) == 1 else f"{name} [{k}]")
+        self.rows_of[name] = slice(first, self._table.row)
+        self.row_bodies[name] = (a.number, b.number)
+        if driven:
+            self.drives.append(
+                Drive(self._table.row - 1, joint.drive, coordinate.wraps, f"drive of {joint.owner}")
+            )
+
+    def _add_velocity_rows(self, joint, a, b):
+        rows = joint.velocity_rows(a, b, self.dim)
+        name, first = self.name(joint), self._table.row
+        for k, row in enumerate(rows):
+            self._add(row, codes.FREE, f"{name} velocity" if len(rows) == 1 else f"{name} velocity [{k}]")
+        if rows and self.rows_of[name].start == self.rows_of[name].stop:
+            self.rows_of[name] = slice(first, self._table.row)
+
+    def _element_names(self) -> dict[int, str]:
+        """Names of elements, made up where there is none."""
+        names, count = {}, Counter[str]()
+        for element in self.elements:
+            kind = type(element).__name__.lower()
+            names[id(element)] = element.name or f"{kind} {count[kind]}"
+            count[kind] += 1
+        return names
+
+    def name(self, element: Any) -> str:
+        """Name of an element."""
+        return self._names[id(element)]
+
+    def body_name(self, number: int) -> str:
+        """Name of a body by its number in the table of frames."""
+        return self.bodies[number].name or f"body {number - 1}"
+
+    # -- checks ------------------------------------------------------------------------------------------------------------
+
+    def check_names(self) -> None:
+        seen: dict[str, int] = {}
+        for law, name in enumerate(self.laws.name):
+            if name in seen:
+                raise ModelError(
+                    f"the name {name!r} belongs to laws {seen[name]} and {law}: give contacts and joints distinct names."
+                )
+            seen[name] = law
+
+    def coordinate_names(self) -> list[str]:
+        """Names of q: those of the bodies with x, y, z, phi, or the parts of the quaternion."""
+        names: list[str] = []
+        for k, placed in enumerate(self.placed[1:], 1):
+            body = self.body_name(k)
+            parts = ["x", "y", "z"][: self.dim]
+            parts += (
+                ["phi"]
+                if placed.kind == PLANAR
+                else ["qw", "qx", "qy", "qz"]
+                if placed.kind == SPATIAL
+                else []
+            )
+            names += [f"{body}.{part}" for part in parts]
+        return names

@@ -1,0 +1,152 @@
+"""The second route: a world's answers in plain NumPy, for many instants at once.
+
+Nothing here goes through the compiled writers. Directions of position rows come from complex steps of their values,
+
+    dg/d(x_k) = Im g(x + i h e_k) / h,      dg/d(turn about axis k) = Im g(R (1 + i h [e_k])) / h,
+
+six for either body of all rows at once; those of velocity rows from unit velocities.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core.bodies.frames import AT_Q, AT_U, DIM, GROUND, KIND, PLANAR, SPATIAL
+from nonsmooth.model.bodies.body import matrix_of
+from nonsmooth.model.bodies.rows import Ends, Row, turn
+
+STEP = 1e-40
+
+#: [e_k] as matrices: [e_k] s = e_k x s.
+CROSS = np.array([
+    [[0, 0, 0], [0, 0, -1], [0, 1, 0]], [[0, 0, 1], [0, 0, 0], [-1, 0, 0]], [[0, -1, 0], [1, 0, 0], [0, 0, 0]],
+], dtype=float)  # fmt: skip
+
+
+class Poses:
+    """All bodies at n instants; number 0 is the ground.
+
+    Attributes
+    ----------
+    x : ndarray, shape (n, n_bodies, 3)
+    R : ndarray, shape (n, n_bodies, 3, 3)
+    phi : ndarray, shape (n, n_bodies), or None
+        Angles, in the plane.
+    """
+
+    def __init__(self, frames: np.ndarray, q: np.ndarray):
+        self.frames = frames
+        n, m = q.shape[0], frames.shape[0]
+        self.x, self.R = np.zeros((n, m, 3)), np.broadcast_to(np.eye(3), (n, m, 3, 3)).copy()
+        moving = np.flatnonzero(frames[:, KIND] != GROUND)
+        for k in range(3):
+            some = moving[frames[moving, DIM] > k]
+            self.x[:, some, k] = q[:, frames[some, AT_Q] + k]
+        self.phi = None if np.any(frames[:, KIND] == SPATIAL) else np.zeros((n, m))
+        planar, spatial = (np.flatnonzero(frames[:, KIND] == kind) for kind in (PLANAR, SPATIAL))
+        if planar.size and self.phi is not None:
+            self.phi[:, planar] = q[:, frames[planar, AT_Q] + 2]
+            c, s = np.cos(self.phi[:, planar]), np.sin(self.phi[:, planar])
+            self.R[:, planar, 0, 0], self.R[:, planar, 1, 1] = c, c
+            self.R[:, planar, 0, 1], self.R[:, planar, 1, 0] = -s, s
+        if spatial.size:
+            places = frames[spatial, AT_Q][:, None] + 3 + np.arange(4)
+            self.R[:, spatial] = matrix_of(q[:, places])
+
+    def ends(self, a: Any, b: Any) -> Ends:
+        phi_a, phi_b = (None, None) if self.phi is None else (self.phi[:, a], self.phi[:, b])
+        return Ends(self.x[:, a], self.R[:, a], phi_a, self.x[:, b], self.R[:, b], phi_b)
+
+    def velocities(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Velocities and angular velocities of all bodies in the world, shape (n, n_bodies, 3) each."""
+        v, w, frames = np.zeros(self.x.shape), np.zeros(self.x.shape), self.frames
+        moving = np.flatnonzero(frames[:, KIND] != GROUND)
+        for k in range(3):
+            some = moving[frames[moving, DIM] > k]
+            v[:, some, k] = u[:, frames[some, AT_U] + k]
+        planar, spatial = (np.flatnonzero(frames[:, KIND] == kind) for kind in (PLANAR, SPATIAL))
+        w[:, planar, 2] = u[:, frames[planar, AT_U] + 2]
+        if spatial.size:
+            places = frames[spatial, AT_U][:, None] + 3 + np.arange(3)
+            w[:, spatial] = turn(self.R[:, spatial], u[:, places])
+        return v, w
+
+
+class Group:
+    """Rows of one type, as arrays."""
+
+    def __init__(self, rows: list[tuple[int, Row]]):
+        self.type = rows[0][1].type
+        self.row = np.array([number for number, _ in rows])
+        self.a, self.b = (np.array([getattr(row, side) for _, row in rows]) for side in "ab")
+        self.numbers = np.array([row.numbers for _, row in rows])
+
+
+class PlainRows:
+    """All rows of a world.
+
+    Parameters
+    ----------
+    frames : ndarray
+        Table of frames.
+    rows : list of Row
+        In the order of the model.
+    """
+
+    def __init__(self, frames: np.ndarray, rows: list[Row]):
+        self.frames, self.n_rows = frames, len(rows)
+        by_type: dict[Any, list[tuple[int, Row]]] = {}
+        for number, row in enumerate(rows):
+            by_type.setdefault(row.type, []).append((number, row))
+        self.groups = [Group(members) for members in by_type.values()]
+
+    def values(self, q: np.ndarray) -> np.ndarray:
+        """g of position rows (zero for the others), shape (n, n_rows)."""
+        poses, out = Poses(self.frames, q), np.zeros((q.shape[0], self.n_rows))
+        for group in self.groups:
+            if group.type.plain_value is not None:
+                out[:, group.row] = group.type.plain_value(poses.ends(group.a, group.b), group.numbers)
+        return out
+
+    def directions(self, q: np.ndarray, n_u: int) -> np.ndarray:
+        """W^T, shape (n, n_rows, n_u)."""
+        poses, out = Poses(self.frames, q), np.zeros((q.shape[0], self.n_rows, n_u))
+        for group in self.groups:
+            ends = poses.ends(group.a, group.b)
+            for side, bodies in enumerate((group.a, group.b)):
+                for k in range(6):
+                    columns, moves = _columns(self.frames, bodies, k)
+                    if np.any(moves):
+                        slope = _slope(group, ends, side, k)[:, moves]
+                        out[:, group.row[moves], columns[moves]] += slope  # no row meets a body twice
+        return out
+
+
+def _columns(frames, bodies, k):
+    """Where in u the motion number k (three along, three about the axes) of these bodies stands, and which of them have it."""
+    kind, first = frames[bodies, KIND], frames[bodies, AT_U]
+    if k < 3:
+        return first + k, (kind != GROUND) & (frames[bodies, DIM] > k)
+    return np.where(kind == SPATIAL, first + k, first + 2), (kind == SPATIAL) | ((kind == PLANAR) & (k == 5))
+
+
+def _slope(group, ends, side, k):
+    """Change of the rows with motion number k of the bodies on one side."""
+    e = np.eye(3)[k % 3]
+    if group.type.plain_value is None:
+        zero, along = np.zeros_like(ends.x_a), np.broadcast_to(e, ends.x_a.shape)
+        about = turn(ends.R_a if side == 0 else ends.R_b, e)
+        motion = (along, zero) if k < 3 else (zero, about)
+        velocities = (*motion, zero, zero) if side == 0 else (zero, zero, *motion)
+        return group.type.plain_gamma(ends, group.numbers, *velocities)
+    x, R, phi = ends[3 * side : 3 * side + 3]
+    if k < 3:
+        x = x + 1j * STEP * e
+    else:
+        R = R + 1j * STEP * (R @ CROSS[k - 3])
+        phi = phi + 1j * STEP if phi is not None and k == 5 else phi
+    moved = (x, R, phi, *ends[3:]) if side == 0 else (*ends[:3], x, R, phi)
+    value = group.type.plain_value(Ends(*moved), group.numbers)
+    return np.imag(value) / STEP

@@ -1,0 +1,177 @@
+"""The second route for forces, energies and masses of a world: plain NumPy, many instants at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core.bodies.frames import AT_U, DIM, GROUND, KIND, PLANAR, SPATIAL
+from nonsmooth.model.bodies.plain import Poses
+from nonsmooth.model.bodies.rows import angle_of, between, dot, length, turn
+
+
+class PlainForces:
+    """Forces of a world.
+
+    Parameters
+    ----------
+    assembly : Assembly
+    gravity : ndarray, shape (3,)
+    functions : UserFunctions
+    """
+
+    def __init__(self, assembly: Any, gravity: np.ndarray, functions: Any):
+        self.assembly, self.gravity, self.functions = assembly, gravity, functions
+        self.frames = assembly.frames
+
+    def masses(self) -> np.ndarray:
+        """M, shape (n_u, n_u)."""
+        M = np.zeros((self.assembly.n_u, self.assembly.n_u))
+        for frame, placed in zip(self.frames, self.assembly.placed):
+            j, dim = frame[AT_U], frame[DIM]
+            if frame[KIND] == GROUND:
+                continue
+            M[j : j + dim, j : j + dim] = placed.mass * np.eye(dim)
+            if frame[KIND] == PLANAR:
+                M[j + 2, j + 2] = placed.J[0]
+            elif frame[KIND] == SPATIAL:
+                M[j + 3 : j + 6, j + 3 : j + 6] = inertia_of(placed.J)
+        return M
+
+    def forces(self, t: np.ndarray, q: np.ndarray, u: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """h, shape (n, n_u)."""
+        poses, h = Poses(self.frames, q), np.zeros((q.shape[0], self.assembly.n_u))
+        v, w = poses.velocities(u)
+        for k, placed in enumerate(self.assembly.placed):
+            if placed.kind == GROUND:
+                continue
+            self._add(h, poses, k, placed.mass * np.broadcast_to(self.gravity, v[:, k].shape), 0.0 * w[:, k])
+            if placed.kind == SPATIAL:
+                j = self.frames[k, AT_U] + 3
+                omega = u[:, j : j + 3]
+                h[:, j : j + 3] -= np.cross(omega, omega @ inertia_of(placed.J))
+        for item, c in zip(self.assembly.springs, self.assembly.spring_numbers):
+            self._add_spring(h, poses, v, w, item, c[None], t, p)
+        for item, c in zip(self.assembly.torsions, self.assembly.torsion_numbers):
+            self._add_torsion(h, poses, w, item, c[None], t, p)
+        for load, c in zip(self.assembly.loads, self.assembly.load_numbers):
+            self._add_load(h, poses, load, c, t, q, u, p)
+        return h
+
+    def _add(self, h, poses, k, F, T):
+        """Force and torque in the world on body k, shape (n, 3) each."""
+        kind, j, dim = self.frames[k, KIND], self.frames[k, AT_U], self.frames[k, DIM]
+        if kind == GROUND:
+            return
+        h[:, j : j + dim] += F[:, :dim]
+        if kind == PLANAR:
+            h[:, j + 2] += T[:, 2]
+        elif kind == SPATIAL:
+            h[:, j + 3 : j + 6] += np.einsum("nij,ni->nj", poses.R[:, k], T)
+
+    def _pair(self, item):
+        return self.assembly.side(item.a).number, self.assembly.side(item.b).number
+
+    def _add_spring(self, h, poses, v, w, item, c, t, p):
+        a, b = self._pair(item)
+        d, p_a, p_b = (x[:, 0] for x in between(poses.ends([a], [b]), c))
+        r_a, r_b = p_a - poses.x[:, a], p_b - poses.x[:, b]
+        rate = v[:, b] + np.cross(w[:, b], r_b) - v[:, a] - np.cross(w[:, a], r_a)
+        l = length(d)
+        n = d / np.where(l > 0, l, 1.0)[:, None]
+        tension = self._law(item, t, l, dot(n, rate), p)
+        if tension is None:
+            tension = c[0, 6] * (l - c[0, 7]) + c[0, 8] * dot(n, rate)
+        F = -tension[:, None] * n
+        self._add(h, poses, b, F, np.cross(r_b, F))
+        self._add(h, poses, a, -F, np.cross(r_a, -F))
+
+    def _add_torsion(self, h, poses, w, item, c, t, p):
+        a, b = self._pair(item)
+        ends = poses.ends([a], [b])
+        theta = angle_of(ends, c, c[:, 10])[:, 0]
+        E_1, E_2, E_b = (
+            turn(R, c[:, 3 * k : 3 * k + 3])[:, 0] for k, R in enumerate((ends.R_a, ends.R_a, ends.R_b))
+        )
+        S, C = dot(E_2, E_b), dot(E_1, E_b)
+        gradient = (C[:, None] * np.cross(E_b, E_2) - S[:, None] * np.cross(E_b, E_1)) / (S**2 + C**2)[
+            :, None
+        ]
+        rate = dot(gradient, w[:, b] - w[:, a])
+        torque = self._law(item, t, theta, rate, p)
+        if torque is None:
+            torque = c[0, 9] * (theta - c[0, 10]) + c[0, 11] * rate
+        T = -torque[:, None] * gradient
+        self._add(h, poses, b, 0.0 * T, T)
+        self._add(h, poses, a, 0.0 * T, -T)
+
+    def _law(self, item, t, x, rate, p):
+        """What the function of a spring says, or None."""
+        if item.force is None:
+            return None
+        f = self.functions.law(item).function
+        return np.array([f.call(*x, p)[0] for x in zip(t, x[:, None], rate[:, None])])
+
+    def _add_load(self, h, poses, load, c, t, q, u, p):
+        side = self.assembly.side(load.body)
+        k, n = side.number, t.size
+        F, T = np.tile(c[4:7], (n, 1)), np.tile(c[7:10], (n, 1))
+        for what, f in self.functions.load_parts(load, self.frames[k], side.placed).items():
+            values = np.array([f.call(*x, p) for x in zip(t, q, u)])
+            if what == "force":
+                F[:, : values.shape[1]] = values
+            else:
+                T[:, 3 - values.shape[1] :] = values
+        R = poses.R[:, k]
+        if load.carried:
+            F, T = np.einsum("nij,nj->ni", R, F), np.einsum("nij,nj->ni", R, T)
+        r = np.einsum("nij,j->ni", R, c[0:3])
+        self._add(h, poses, k, F, T + np.cross(r, F))
+
+    # -- energies ------------------------------------------------------------------------------------------------------
+
+    def potentials(self, q: np.ndarray) -> dict[str, np.ndarray]:
+        """Potential energies by name, shape (n,) each: gravity (of each body), springs, torsion springs, constant loads."""
+        poses, found = Poses(self.frames, q), {}
+        for k, placed in enumerate(self.assembly.placed):
+            if placed.kind != GROUND:
+                found[self.assembly.body_name(k)] = -placed.mass * (poses.x[:, k] @ self.gravity)
+        for item, c in zip(self.assembly.springs, self.assembly.spring_numbers):
+            if item.force is None:
+                a, b = self._pair(item)
+                l = length(between(poses.ends([a], [b]), c[None])[0][:, 0])
+                found[self.assembly.name(item)] = 0.5 * c[6] * (l - c[7]) ** 2
+        for item, c in zip(self.assembly.torsions, self.assembly.torsion_numbers):
+            if item.force is None:
+                a, b = self._pair(item)
+                theta = angle_of(poses.ends([a], [b]), c[None], c[10])[:, 0]
+                found[self.assembly.name(item)] = 0.5 * c[9] * (theta - c[10]) ** 2
+        for load, c in zip(self.assembly.loads, self.assembly.load_numbers):
+            if not load.carried and not callable(load.force) and load.torque is None:
+                k = self.assembly.side(load.body).number
+                at = poses.x[:, k] + np.einsum("nij,j->ni", poses.R[:, k], c[0:3])
+                found[self.assembly.name(load)] = -(at @ c[4:7])
+        return found
+
+    def kinetic(self, u: np.ndarray) -> dict[str, np.ndarray]:
+        """Kinetic energies of bodies by name."""
+        found = {}
+        for k, (frame, placed) in enumerate(zip(self.frames, self.assembly.placed)):
+            if placed.kind == GROUND:
+                continue
+            j, dim = frame[AT_U], frame[DIM]
+            T = 0.5 * placed.mass * np.sum(u[:, j : j + dim] ** 2, axis=1)
+            if placed.kind == PLANAR:
+                T = T + 0.5 * placed.J[0] * u[:, j + 2] ** 2
+            elif placed.kind == SPATIAL:
+                w = u[:, j + 3 : j + 6]
+                T = T + 0.5 * np.sum(w * (w @ inertia_of(placed.J)), axis=1)
+            found[self.assembly.body_name(k)] = T
+        return found
+
+
+def inertia_of(J: np.ndarray) -> np.ndarray:
+    """The inertia matrix from its six numbers."""
+    xx, yy, zz, xy, xz, yz = J
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

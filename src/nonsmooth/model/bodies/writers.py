@@ -1,0 +1,303 @@
+"""The compiled writers of a world: kernels of all types of elements over their tables, and the functions of the user between them."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core.bodies import assemble, forces, inertia
+from nonsmooth._core.calls.model_functions import ModelFunction
+from nonsmooth._core.calls.rows import rows_of
+from nonsmooth._core.jit import MATRIX, VECTOR
+from nonsmooth._core.stepping.trivial import no_matrix, no_projection, no_vector
+from nonsmooth.errors import InputError
+from nonsmooth.model.bodies.assembly import Assembly
+from nonsmooth.model.bodies.body import Placed
+from nonsmooth.model.bodies.layout import Layout, table
+from nonsmooth.model.functions import UserFunction
+
+
+class OnBody:
+    """A function of the user that sees a part of the state: that of one body, or a length and its rate.
+
+    Named and called like a `UserFunction` of the whole state, for checks and messages.
+    """
+
+    def __init__(self, function: UserFunction, seen: Any):
+        self.function, self.seen, self.name = function, seen, function.name
+
+    @property
+    def parameters(self):
+        return self.function.parameters
+
+    @parameters.setter
+    def parameters(self, value):
+        self.function.parameters = value
+
+    @property
+    def compiled(self):
+        return self.function.compiled
+
+    def call(self, t, q, u, p=None):
+        return self.function.call(t, *self.seen(np.asarray(q), np.asarray(u)), p)
+
+    def check_finite(self, t, q, u):
+        return self.function.check_finite(t, *self.seen(np.asarray(q), np.asarray(u)))
+
+
+def sequence(functions: list, signature) -> Any:
+    """One model function that calls all of these, each on the whole of `out`."""
+    if not functions:
+        return no_vector if signature == VECTOR else no_matrix
+    if len(functions) == 1:
+        return functions[0]
+    code = assemble.all_vectors if signature == VECTOR else assemble.all_matrices
+    return ModelFunction(code, signature, [len(functions), *functions])
+
+
+def element(code, signature, reference) -> ModelFunction:
+    """A kernel over a table."""
+    return ModelFunction(code, signature, [reference.address], keep=reference)
+
+
+class Writers:
+    """Made once for a world laid out in tables; `functions` are those of the user, with what they see of the state."""
+
+    def __init__(self, assembly: Assembly, layout: Layout, functions: UserFunctions):
+        self.assembly, self.layout, self.functions = assembly, layout, functions
+        frames = assembly.frames
+        moving = np.arange(1, frames.shape[0])
+        gravity = np.full(moving.size, layout.gravity[0])
+        self._bodies = table(frames, np.zeros_like(moving), moving, gravity, layout.bodies)
+        self.mass = element(inertia.mass_matrix, MATRIX, self._bodies)
+        self.kinematics = (
+            element(inertia.kinematics, MATRIX, self._bodies) if assembly.turns_in_space else no_matrix
+        )
+        self.force = sequence(self._forces(), VECTOR)
+        self.gap = sequence(self._rows("value", 0, assembly.laws.n_N, 0), VECTOR)
+        first = assembly.first_joint
+        drives = self._drives("value", first)
+        self.joints = sequence(self._rows("value", first, first + assembly.n_joints, first) + drives, VECTOR)
+        self.directions = sequence(self._rows("directions"), MATRIX)
+        self.kappa = sequence(self._rows("kappa") + self._drives("second"), VECTOR)
+        self.zeta = no_vector
+        if assembly.drives:
+            clear = ModelFunction(assemble.zero_vector, VECTOR, [0])
+            self.zeta = sequence([clear, *self._drives("rate")], VECTOR)
+        self.bounds = self._bounds()
+        self.project = no_projection
+
+    def _rows(self, what: str, start: int = 0, stop: int | None = None, offset: int = 0) -> list:
+        """Kernels of the rows from `start` to `stop`, type by type, that write to the row minus `offset`."""
+        rows = self.assembly.rows
+        signature = MATRIX if what == "directions" else VECTOR
+        members: dict[Any, list[int]] = {}
+        for number in range(start, len(rows) if stop is None else stop):
+            members.setdefault(rows[number].type, []).append(number)
+        made = []
+        for kind, numbers in members.items():
+            a, b = ([getattr(rows[k], side) for k in numbers] for side in "ab")
+            at = self.layout.rows[numbers]
+            reference = table(self.assembly.frames, a, b, np.array(numbers) - offset, at)
+            made.append(element(getattr(kind, what), signature, reference))
+        return made
+
+    def _forces(self) -> list:
+        assembly, layout, frames = self.assembly, self.layout, self.assembly.frames
+        found = [element(inertia.body_forces, VECTOR, self._bodies)]
+        kinds: Any = (
+            (assembly.springs, layout.springs, forces.springs, forces.spring_by_function),
+            (assembly.torsions, layout.torsions, forces.torsion_springs, forces.torsion_by_function),
+        )
+        for items, places, code, by_function in kinds:
+            plain = [k for k, item in enumerate(items) if item.force is None]
+            if plain:
+                found.append(element(code, VECTOR, self._pairs(frames, items, places, plain)))
+            for k in sorted(set(range(len(items))) - set(plain)):
+                reference, function = (
+                    self._pairs(frames, items, places, [k]),
+                    self.functions.writer(items[k], "force"),
+                )
+                words = [reference.address, function, np.zeros(3)]
+                found.append(ModelFunction(by_function, VECTOR, words, keep=reference))
+        constant = [
+            k
+            for k, load in enumerate(assembly.loads)
+            if not callable(load.force) and not callable(load.torque)
+        ]
+        if constant:
+            found.append(element(forces.loads, VECTOR, self._loads(frames, constant)))
+        for k in sorted(set(range(len(assembly.loads))) - set(constant)):
+            load, reference = assembly.loads[k], self._loads(frames, [k])
+            side = assembly.side(load.body)
+            words = self.functions.load(load, assembly.load_numbers[k], frames[side.number], side.placed)
+            found.append(
+                ModelFunction(forces.load_by_function, VECTOR, [reference.address, *words], keep=reference)
+            )
+        return found
+
+    def _pairs(self, frames, items, places, chosen):
+        side = self.assembly.side
+        a = [side(items[k].a).number for k in chosen]
+        b = [side(items[k].b).number for k in chosen]
+        return table(frames, a, b, np.zeros(len(chosen)), places[chosen])
+
+    def _loads(self, frames, chosen):
+        b = [self.assembly.side(self.assembly.loads[k].body).number for k in chosen]
+        return table(frames, np.zeros(len(chosen)), b, np.zeros(len(chosen)), self.layout.loads[chosen])
+
+    def _drives(self, what: str, offset: int = 0) -> list:
+        """Prescribed coordinates, their rates or second rates, subtracted from their rows."""
+        made = []
+        for drive in self.assembly.drives:
+            function = self.functions.drive(drive, what)
+            code = assemble.subtract_turned if what == "value" and drive.wraps else assemble.subtract_at
+            rows = np.array([float(drive.row - offset)])
+            made.append(ModelFunction(code, VECTOR, [function, 1, np.zeros(1), rows]))
+        return made
+
+    def _bounds(self):
+        limits = self.assembly.limits
+        if not limits:
+            return no_vector
+        places = np.array([(row, at) for (row, _), at in zip(limits, self.layout.limits)], dtype=float)
+        return ModelFunction(assemble.set_bounds, VECTOR, [len(limits), places, self.assembly.laws.n_rows])
+
+
+class UserFunctions:
+    """Functions the user has given to elements of a world, and their compiled forms.
+
+    Shared by all worlds made with `with_params`: nothing of them is compiled again.
+    """
+
+    def __init__(self, parameters, differentiator: Any):
+        self.parameters, self._differentiator = parameters, differentiator
+        self.all: dict[tuple, OnBody] = {}  # by element and what it says
+        self._drive_functions: dict[Any, UserFunction] = {}
+
+    @property
+    def differ(self):
+        return self._differentiator()
+
+    def rebound(self, parameters, differentiator) -> None:
+        """Parameters of the same names, another start."""
+        self.parameters, self._differentiator = parameters, differentiator
+
+    def known(self, key, make) -> OnBody:
+        if key not in self.all:
+            self.all[key] = make()
+        return self.all[key]
+
+    def law(self, item: Any) -> OnBody:
+        """Tension or torque of a spring as a function of length (angle) and rate."""
+        owner = f"force of {item.owner}"
+        key = (item.force, owner)
+        seen = item_state(item)
+        return self.known(
+            key,
+            lambda: OnBody(
+                UserFunction(_of_scalars(item.force, owner), owner, (1,), True, self.parameters), seen
+            ),
+        )
+
+    def writer(self, item: Any, what: str) -> ModelFunction:
+        return self.law(item).function.writer(np.ones(1), np.zeros(1), 0.0)
+
+    def load_parts(self, load: Any, frame: np.ndarray, placed: Placed) -> dict[str, OnBody]:
+        """Force and torque of a load, where they are functions."""
+        dim, found = placed.dim, {}
+        i, j = int(frame[1]), int(frame[2])
+        n_q, n_u = placed.q.size, placed.u.size
+        seen = lambda q, u: (q[i : i + n_q], u[j : j + n_u])  # noqa: E731
+        for what, size in (("force", dim), ("torque", 1 if dim == 2 else 3)):
+            given = getattr(load, what)
+            if callable(given):
+                name = f"{what} of {load.owner}"
+                key = (given, name, i, j, n_q)
+                make = lambda given=given, name=name, size=size: OnBody(  # noqa: E731
+                    UserFunction(given, name, (size,), True, self.parameters), seen
+                )
+                found[what] = self.known(key, make)
+        return found
+
+    def load(self, load: Any, numbers: np.ndarray, frame: np.ndarray, placed: Placed) -> list:
+        """What the kernel of a load with functions wants: the function of six values, and these."""
+        value = np.zeros(6)
+        value[:3], value[3:] = numbers[4:7], numbers[7:10]  # a constant part beside the function
+        parts = []
+        for what, f in self.load_parts(load, frame, placed).items():
+            writer = f.function.writer(placed.q, placed.u, 0.0)
+            size = f.function.shape[0]
+            first = 0 if what == "force" else 3 if size == 3 else 5
+            parts.append((writer, first, size))
+        return [rows_of(parts, VECTOR), value]
+
+    def drive_function(self, drive: Any) -> UserFunction:
+        key = (drive.function, drive.name)
+        if key not in self._drive_functions:
+            made = UserFunction(
+                _of_time(drive.function, drive.name), drive.name, (1,), False, self.parameters
+            )
+            self._drive_functions[key] = made
+        return self._drive_functions[key]
+
+    def drive(self, drive: Any, what: str) -> Any:
+        """Compiled value, rate or second rate of a prescribed coordinate."""
+        f, differ = self.drive_function(drive), self.differ
+        if what == "value":
+            return f.writer(differ.q0, differ.u0, differ.t0)
+        if what == "rate":
+            return differ.time_derivative(f, slice(0, 1), f"d/dt {f.name}")
+        from nonsmooth.model.quadratic_term import QuadraticTerm, Rows
+
+        return QuadraticTerm([Rows(slice(0, 1), f.name, value=f)], 1, None, differ).writer()
+
+
+def item_state(item):
+    """For checks: length one, rate zero."""
+    return lambda q, u: (np.ones(1), np.zeros(1))
+
+
+def _arguments(function, name, base) -> bool:
+    """Whether a function takes `p` after its `base` arguments."""
+    try:
+        n = len(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        n = base
+    if n not in (base, base + 1):
+        raise InputError(
+            f"the {name} takes {n} arguments: {base}, or one more for the parameters `p`, are wanted."
+        )
+    return n == base + 1
+
+
+def _of_time(function, name):
+    """``f(t[, p])`` as a function of a model."""
+    if _arguments(function, name, 1):
+
+        def with_parameters(t, q, p):
+            return function(t, p)
+
+        return with_parameters
+
+    def of_time(t, q):
+        return function(t)
+
+    return of_time
+
+
+def _of_scalars(function, name):
+    """``f(t, x, rate[, p])`` as a function of a model with one coordinate."""
+    if _arguments(function, name, 3):
+
+        def with_parameters(t, q, u, p):
+            return function(t, q[0], u[0], p)
+
+        return with_parameters
+
+    def of_scalars(t, q, u):
+        return function(t, q[0], u[0])
+
+    return of_scalars

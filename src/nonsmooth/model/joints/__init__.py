@@ -1,0 +1,1 @@
+"""Joints between bodies."""

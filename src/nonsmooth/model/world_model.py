@@ -1,0 +1,332 @@
+"""A world as schemes see it: the `Assembled` protocol (`model.assembled`) over tables of elements."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core.bodies.frames import PLANAR, SPATIAL
+from nonsmooth._core.jit import MATRIX, VECTOR, address_record
+from nonsmooth._core.records.scene import MODEL_FUNCTIONS, ON_REQUEST, ModelRecord, Size
+from nonsmooth._core.stepping.trivial import no_vector
+from nonsmooth.contact.laws import LawTable
+from nonsmooth.model.bodies.assembly import Assembly
+from nonsmooth.model.bodies.layout import Layout, WorldParameters
+from nonsmooth.model.bodies.plain import PlainRows
+from nonsmooth.model.bodies.plain_forces import PlainForces
+from nonsmooth.model.bodies.writers import UserFunctions, Writers
+from nonsmooth.model.derivatives import Differentiator
+from nonsmooth.model.model import CoreFunctions
+
+
+class WorldModel:
+    """A `World` bound to a start. Made by ``world.bind(t0, q0, u0)``."""
+
+    # what only models of functions have
+    gaps_of = jacobians_of = joints_of = joint_jacobians_of = ()
+    sets: Any = {}  # noqa: RUF012
+    f_potential = None
+    _quadratic = SimpleNamespace(rows=())
+
+    def __init__(self, world: Any, assembly: Assembly, t0: float, q0: np.ndarray, u0: np.ndarray):
+        self.system, self.assembly = world, assembly
+        self.n_q, self.n_u = assembly.n_q, assembly.n_u
+        self._t0, self._q0, self._u0 = t0, q0.copy(), u0.copy()
+        self.laws: LawTable = assembly.laws
+        assembly.check_names()
+        gravity, user = np.zeros(3), world.parameters
+        gravity[: assembly.dim] = world.gravity
+        self.layout = Layout(assembly, gravity, user.flat.size)
+        self.parameters = WorldParameters(user.as_dict(), self.layout.numbers)
+        self.user_functions: UserFunctions = world.user_functions
+        self.user_functions.rebound(self.parameters, lambda: self.differentiator)
+        self.f_kinematics = Kinematics(self) if assembly.turns_in_space else None
+        self.bounds_of = [(row, 1, limit) for row, limit in assembly.limits]
+        self.plain_rows = PlainRows(assembly.frames, assembly.rows)
+        self.plain_forces = PlainForces(assembly, gravity, self.user_functions)
+        self._made: dict[str, Any] = {}
+
+    def _once(self, name, make):
+        if name not in self._made:
+            self._made[name] = make()
+        return self._made[name]
+
+    # -- compiled ------------------------------------------------------------------------------------------------------
+
+    @property
+    def writers(self) -> Writers:
+        return self._once("writers", lambda: Writers(self.assembly, self.layout, self.user_functions))
+
+    @property
+    def core(self) -> CoreFunctions:
+        """The compiled functions (made at the first use)."""
+        return self._once(
+            "core", lambda: CoreFunctions(*(getattr(self.writers, name) for name in CoreFunctions._fields))
+        )
+
+    @property
+    def joints(self):
+        """Compiled writer of the joints' constraints, in the order of their rows."""
+        return self.writers.joints
+
+    @property
+    def kappa(self):
+        """Compiled writer of the quadratic term of all rows."""
+        return self.writers.kappa
+
+    @property
+    def differentiator(self) -> Differentiator:
+        """For the functions of the user, and the scales of coordinates."""
+        return self._once(
+            "differ", lambda: Differentiator(self._t0, self._q0, self._u0, self.parameters.flat)
+        )
+
+    def size(self):
+        """Sizes and flags for the compiled loops."""
+        size, laws = Size(), self.laws
+        size.n_q, size.n_u, size.n_unit = self.n_q, self.n_u, len(self.quaternions)
+        size.n_N, size.n_laws, size.n_rows, size.n_J = laws.n_N, laws.n_laws, laws.n_rows, laws.n_J
+        size.n_joints = self.assembly.n_joints
+        size.has_B = self.f_kinematics is not None
+        size.constant_M, size.constant_W = 1, int(self.constant_directions)
+        size.has_zeta = self.core.zeta is not no_vector
+        size.has_bounds = self.core.bounds is not no_vector
+        return size
+
+    def record(self, more=()) -> ModelRecord:
+        """What the compiled loops see of the model."""
+        matrices = ("mass", "directions", "kinematics")
+        functions: dict[str, Any] = {
+            name: (getattr(self.core, name), MATRIX if name in matrices else VECTOR)
+            for name in MODEL_FUNCTIONS
+        }
+        functions |= {name: (getattr(self, name), VECTOR) if name in more else 0 for name in ON_REQUEST}
+        unit = np.array(self.quaternions or (0,), dtype=np.int64)
+        return ModelRecord(
+            address_record(**functions), self.size(), self.laws.core(), self.parameters.flat, unit
+        )
+
+    @property
+    def tangent_parts(self):
+        """Patterns and compiled parts of the tangents (made at the first use); see `model.bodies.tangents`."""
+        from nonsmooth.model.bodies.tangents import WorldTangents  # its kernels compile where they are used
+
+        return self._once("tangents", lambda: WorldTangents(self))
+
+    @property
+    def mass_operator(self):
+        """M as an operator that factorises and solves."""
+        from nonsmooth.model.mass_operator import MassOperator
+
+        return self._once("mass", lambda: MassOperator(self, self.pattern_M))
+
+    @property
+    def pattern_M(self):
+        """Blocks of bodies."""
+        from nonsmooth.model.bodies.tangents import coupling
+
+        return self._once(
+            "pattern_M", lambda: coupling(self.assembly, [(k, k) for k in range(len(self.assembly.placed))])
+        )
+
+    @property
+    def pattern_K(self):
+        """Bodies that share an element."""
+        return self.tangent_parts.pattern
+
+    @property
+    def pattern_W(self):
+        """Rows and the velocities of their two bodies."""
+        from nonsmooth.model.colouring import Pattern
+
+        def make():
+            found, frames, placed = (
+                np.zeros((self.laws.n_rows, self.n_u)),
+                self.assembly.frames,
+                self.assembly.placed,
+            )
+            for number, row in enumerate(self.assembly.rows):
+                for k in (row.a, row.b):
+                    found[number, frames[k, 2] : frames[k, 2] + placed[k].u.size] = 1.0
+            return Pattern.of(found)
+
+        return self._once("pattern_W", make)
+
+    @property
+    def space(self):
+        """R^n, angles in the plane, rotations in space; see `model.space`."""
+        from nonsmooth.model.space import SO2, SO3, R, Space
+
+        def make():
+            dim, turning = self.assembly.dim, {PLANAR: [SO2], SPATIAL: [SO3]}
+            blocks = [[R(dim), *turning.get(placed.kind, [])] for placed in self.assembly.placed[1:]]
+            return Space([block for body in blocks for block in body])
+
+        return self._once("space", make)
+
+    def laws_at(self, t, q) -> LawTable:
+        """The laws of a step that starts at (t, q): contacts without detection are always the same ones."""
+        return self.laws
+
+    @property
+    def constant_mass(self) -> bool:
+        return True
+
+    @property
+    def constant_directions(self) -> bool:
+        return self.laws.n_rows == 0
+
+    # -- plain NumPy: the second route -------------------------------------------------------------------------------------
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return self.parameters.as_dict()
+
+    @property
+    def quaternions(self) -> tuple[int, ...]:
+        """Where unit quaternions begin in q."""
+        return self.assembly.quaternions
+
+    @property
+    def derivative_sources(self) -> dict[str, str]:
+        """Where each derivative came from."""
+        self.core  # noqa: B018
+        return {"rows of the world": "given", **self.differentiator.sources}
+
+    @property
+    def functions(self) -> list[Any]:
+        """All functions of the user."""
+        self.core  # noqa: B018
+        drives = [self.user_functions.drive_function(drive) for drive in self.assembly.drives]
+        return [*self.user_functions.all.values(), *drives]
+
+    @property
+    def callbacks(self) -> list[str]:
+        """Names of functions that run as Python callbacks."""
+        return [f.name for f in self.functions if f.compiled is False]
+
+    def mass_matrix(self, t, q) -> np.ndarray:
+        """M, shape (n_u, n_u)."""
+        return self._once("M", self.plain_forces.masses)
+
+    def forces(self, t, q, u) -> np.ndarray:
+        """h, shape (n_u,)."""
+        return self.batch_forces(*_one(t, q, u))[0]
+
+    def gaps(self, t, q) -> np.ndarray:
+        """g_N, shape (n_N,)."""
+        return self.batch_gaps(*_one(t, q))[0]
+
+    def directions(self, t, q) -> tuple[np.ndarray, np.ndarray]:
+        """W^T, shape (n_rows, n_u), and zeta, shape (n_rows,)."""
+        WT, zeta = self.batch_directions(*_one(t, q))
+        return WT[0], zeta[0]
+
+    def bounds(self, t, q, u) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper force bounds by row."""
+        upper = np.zeros(self.laws.n_rows)
+        for row, limit in self.assembly.limits:
+            upper[row] = limit
+        return -upper, upper
+
+    def kinematic_matrix(self, t, q) -> np.ndarray:
+        """B, shape (n_q, n_u)."""
+        if self.f_kinematics is None:
+            return np.eye(self.n_q)
+        from nonsmooth.model.rotations import quaternion_rates
+
+        B = np.zeros((self.n_q, self.n_u))
+        for frame, placed in zip(self.assembly.frames, self.assembly.placed):
+            i, j, dim = frame[1], frame[2], self.assembly.dim
+            if placed.u.size:
+                B[i : i + dim, j : j + dim] = np.eye(dim)
+            if placed.q.size == 7:
+                B[i + 3 : i + 7, j + 3 : j + 6] = quaternion_rates(np.asarray(q)[i + 3 : i + 7])
+        return B
+
+    def potential_energy(self, t, q) -> float:
+        return float(
+            sum(value[0] for value in self.plain_forces.potentials(np.asarray(q, float)[None]).values())
+        )
+
+    def joint_residuals(self, t, q, u) -> tuple[np.ndarray, np.ndarray]:
+        """Position residual of joints and velocity residual of all bilateral constraints."""
+        n_J = self.laws.n_J
+        if n_J == 0:
+            return np.zeros(0), np.zeros(0)
+        WT, zeta = self.directions(t, q)
+        return self.batch_joints(*_one(t, q))[0], WT[-n_J:] @ np.asarray(u) + zeta[-n_J:]
+
+    def quadratic_term(self, t, q, u) -> np.ndarray:
+        """kappa, shape (n_rows,)."""
+        out = np.zeros(max(self.laws.n_rows, 1))
+        q, u = np.ascontiguousarray(q, float), np.ascontiguousarray(u, float)
+        self.kappa(float(t), q, u, self.parameters.flat, out)
+        return out[: self.laws.n_rows]
+
+    def tangent(self, t, q, u, a, la, cM=0.0, cD=0.0, cK=0.0):
+        """cM M + cD D + cK K as a sparse matrix."""
+        q, u, a, la = (np.ascontiguousarray(x, float) for x in (q, u, a, la))
+        values = self.tangent_parts.values(float(t), q, u, a, la, self.parameters.flat, cM, cD, cK)
+        return self.tangent_parts.pattern.sparse(values)
+
+    # -- many instants at once (`results.audit.batch`) ---------------------------------------------------------------------
+
+    def batch_forces(self, t, q, u) -> np.ndarray:
+        """h, shape (n, n_u)."""
+        return self.plain_forces.forces(t, q, u, self.parameters.flat)
+
+    def batch_gaps(self, t, q) -> np.ndarray:
+        """g_N, shape (n, n_N)."""
+        return self.plain_rows.values(q)[:, : self.laws.n_N]
+
+    def batch_joints(self, t, q) -> np.ndarray:
+        """Position residuals of joints, shape (n, n_joints)."""
+        first = self.assembly.first_joint
+        values = self.plain_rows.values(q)[:, first : first + self.assembly.n_joints]
+        for drive in self.assembly.drives:
+            column = drive.row - first
+            values[:, column] -= self._driven(drive, t)
+            if drive.wraps:
+                values[:, column] -= 2 * np.pi * np.floor(values[:, column] / (2 * np.pi) + 0.5)
+        return values
+
+    def batch_directions(self, t, q) -> tuple[np.ndarray, np.ndarray]:
+        """W^T, shape (n, n_rows, n_u), and zeta, shape (n, n_rows)."""
+        zeta = np.zeros((t.size, self.laws.n_rows))
+        for drive in self.assembly.drives:
+            s = 1e-3 * self.differentiator.scales["t"][0]
+            for c, weight in ((1.0, 0.75), (2.0, -0.15), (3.0, 1.0 / 60.0)):
+                change = self._driven(drive, t + c * s) - self._driven(drive, t - c * s)
+                zeta[:, drive.row] -= weight * change / s
+        return self.plain_rows.directions(q, self.n_u), zeta
+
+    def view(self, result, name: str) -> Any:
+        """What a result says of a body, joint, spring, load or contact of that name."""
+        from nonsmooth.model.bodies.views import view_of
+
+        return view_of(self, result, name)
+
+    def _driven(self, drive, t):
+        """A prescribed coordinate at many instants."""
+        f = self.user_functions.drive_function(drive)
+        return np.array([f.call(float(x), self._q0, self._u0, self.parameters.flat)[0] for x in t])
+
+
+class Kinematics:
+    """B(q) where others expect a function of the user."""
+
+    name, compiled = "kinematics", True
+
+    def __init__(self, model: WorldModel):
+        self._model = model
+
+    def call(self, t, q, u=None, p=None) -> np.ndarray:
+        return self._model.kinematic_matrix(t, q)
+
+
+def _one(*values):
+    """One instant as many."""
+    return tuple(np.asarray(value, dtype=np.float64)[None] for value in values)
