@@ -48,6 +48,7 @@ _PUBLIC = {
     "PointOnPlane": "model.joints.joints",
     "Gear": "model.joints.joints",
     "Rolling": "model.joints.joints",
+    "Servo": "model.servo",
     "quaternion_rates": "model.rotations",
     "inertia_matrix": "model.rotations",
     "Moreau": "schemes.moreau",
@@ -62,6 +63,7 @@ _PUBLIC = {
     "solve_ivp": "ivp",
     "Switch": "events.switch",
     "IvpResult": "ivp",
+    "solve_dae": "dae",
     "solve_filippov": "filippov",
     "FilippovSystem": "sliding.groups",
     "Group": "sliding.groups",
@@ -127,6 +129,7 @@ if TYPE_CHECKING:
     from nonsmooth.contact.solvers import PSOR as PSOR
     from nonsmooth.contact.solvers import ContactMethod as ContactMethod
     from nonsmooth.contact.solvers import Exact as Exact
+    from nonsmooth.dae import solve_dae as solve_dae
     from nonsmooth.events.switch import Switch as Switch
     from nonsmooth.filippov import solve_filippov as solve_filippov
     from nonsmooth.ivp import IvpResult as IvpResult
@@ -166,6 +169,7 @@ if TYPE_CHECKING:
     from nonsmooth.model.joints.joints import Universal as Universal
     from nonsmooth.model.rotations import inertia_matrix as inertia_matrix
     from nonsmooth.model.rotations import quaternion_rates as quaternion_rates
+    from nonsmooth.model.servo import Servo as Servo
     from nonsmooth.model.system import MechanicalSystem as MechanicalSystem
     from nonsmooth.model.world import World as World
     from nonsmooth.results.audit import Audit as Audit

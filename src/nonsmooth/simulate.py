@@ -149,6 +149,10 @@ def simulate(
     instants = _instants(t_eval, t_0, t_1)
     with first_use(scheme.name, progress), system.running():
         model = system.bind(t_0, q, u)
+        if not getattr(scheme, "drives", False) and getattr(model, "inputs", None) is not None:
+            raise InputError(
+                f'a Servo has inputs of its own, which {scheme.name!r} cannot find: use method="sliding-mode", or leave `input` out.'
+            )
         check_functions(model, t_0, q, u)
         check_mass(model, t_0, q)
         check_normals(model, t_0, q)

@@ -249,3 +249,87 @@ def test_bad_starts_and_systems():
     massless = ns.MechanicalSystem(np.diag([1.0, 0.0]), np.zeros(2), joints=[ns.Joint(lambda t, q: q[0])])
     with pytest.raises(InputError, match="mass"):
         ns.simulate(massless, (0, 1), [0.0, 0.0], [0.0, 0.0], ns.SlidingMode(dt=0.1))
+
+
+def cart(**more):
+    """Two masses, coupled by a spring, forces on the first or on both."""
+    return ns.MechanicalSystem(
+        np.diag([2.0, 1.0]), lambda t, q, u: np.array([3.0 * (q[1] - q[0]), -3.0 * (q[1] - q[0])]), **more
+    )
+
+
+def test_servo_gives_the_input_of_inverse_dynamics():
+    # q_1 + q_2 = sin(t) by a force on the first mass alone: 2 q_1'' = 3 (q_2 - q_1) + tau, q_2'' = -3 (q_2 - q_1)
+    servo = ns.Servo(lambda t, q: q[0] + q[1], np.sin, input=lambda t, q: np.array([1.0, 0.0]), name="sum")
+    result = ns.simulate(
+        cart(joints=[servo]), (0, 2), [0.0, 0.0], [1.0, 0.0], ns.SlidingMode(integrator="RKF78", dt=0.01)
+    )
+    np.testing.assert_allclose(result.q[0] + result.q[1], np.sin(result.t), atol=1e-14)
+    spring = 3.0 * (result.q[1] - result.q[0])
+    tau = 2.0 * (-np.sin(result.t) + spring) - spring
+    mean = np.cumsum(np.nan_to_num(result.forces()[0]) * result.dt)
+    exact = np.concatenate([[0.0], np.cumsum(0.5 * (tau[1:] + tau[:-1]) * np.diff(result.t))])
+    np.testing.assert_allclose(mean, exact, atol=1e-4)  # the trapezoidal rule is the coarse one of the two
+    assert result.audit.ok
+    with pytest.raises(InputError, match="sliding-mode"):
+        ns.simulate(cart(joints=[servo]), (0, 2), [0.0, 0.0], [1.0, 0.0], dt=0.01)
+
+
+def test_servo_without_inputs_is_a_rheonomic_joint_and_velocities_have_order_one():
+    along = ns.Servo(lambda t, q: q[1], np.sin)
+    result = ns.simulate(
+        cart(joints=[along]), (0, 1), [0.0, 0.0], [0.0, 1.0], ns.SlidingMode(dt=0.02), audit=False
+    )
+    np.testing.assert_allclose(result.q[1], np.sin(result.t), atol=1e-14)
+    speed = ns.Servo(lambda t, q, u: u[1], np.cos, order=1)
+    same = ns.simulate(
+        cart(nonholonomic=[speed]), (0, 1), [0.0, 0.0], [0.0, 1.0], ns.SlidingMode(dt=0.02), audit=False
+    )
+    np.testing.assert_allclose(same.u[1], np.cos(same.t), atol=1e-14)
+    np.testing.assert_allclose(same.q, result.q, atol=1e-8)
+
+
+def test_output_without_relative_order():
+    servo = ns.Servo(lambda t, q: q[1], np.sin, input=lambda t, q: np.array([1.0, 0.0]), name="tip")
+    with pytest.raises(ModelError, match="relative order of output 'tip'"):
+        ns.simulate(cart(joints=[servo]), (0, 1), [0.0, 0.0], [0.0, 1.0], ns.SlidingMode(dt=0.02))
+    with pytest.raises(RangeError, match="order"):
+        ns.Servo(lambda t, q: q[1], np.sin, order=3)
+    with pytest.raises(InputError, match="wanted"):
+        ns.Servo(lambda t, q: q[1], 1.0)
+
+
+def slider_crank(damping):
+    """Closed loop of nine coordinates and eight constraints; a drive pulls the crank to 10 rad/s with a stiff damper."""
+    a, b = 0.15, 0.30  # lengths of crank and rod
+
+    def force(t, q, u, p):
+        h = np.array([0.0, -0.4, 0.0, 0.0, -0.6, 0.0, 0.0, -1.0, 0.0])
+        h[2] -= p.c * (u[2] - 10.0)
+        return h
+
+    def loop(t, q):
+        c1, s1, c2, s2 = np.cos(q[2]), np.sin(q[2]), np.cos(q[5]), np.sin(q[5])
+        return np.array([
+            q[0] - 0.5 * a * c1, q[1] - 0.5 * a * s1, q[3] - a * c1 - 0.5 * b * c2, q[4] - a * s1 - 0.5 * b * s2,
+            q[6] - a * c1 - b * c2, q[7] - a * s1 - b * s2, q[7], q[8],
+        ])  # fmt: skip
+
+    masses = np.diag([0.04, 0.04, 1e-4, 0.06, 0.06, 6e-4, 0.1, 0.1, 1e-4])
+    return ns.MechanicalSystem(masses, force, joints=[ns.Joint(loop, name="loop")], params={"c": damping})
+
+
+def test_stiff_closed_loop_takes_a_thousand_times_fewer_steps_with_radau():
+    system = slider_crank(1e3)  # rate of about 1e6 1/s beside 10 rad/s
+    q0 = np.array([0.075, 0.0, 0.0, 0.30, 0.0, 0.0, 0.45, 0.0, 0.0])
+    u0 = np.array([0.0, 0.75, 10.0, 0.0, 0.75, -5.0, 0.0, 0.0, 0.0])
+    stiff = ns.simulate(system, (0, 1), q0, u0, ns.SlidingMode(integrator="Radau", rtol=1e-5), audit=False)
+    model = system.bind(0.0, q0, u0)
+    drift = [
+        np.abs(model.joint_residuals(t, q, u)[0]).max() for t, q, u in zip(stiff.t, stiff.q.T, stiff.u.T)
+    ]
+    assert max(drift) <= 1e-14
+    np.testing.assert_allclose(stiff.u[2], 10.0, rtol=1e-2)
+    assert stiff.q[2, -1] == pytest.approx(10.0, rel=1e-3)
+    short = ns.simulate(system, (0, 1e-3), q0, u0, ns.SlidingMode(integrator="RKF45", rtol=1e-5), audit=False)
+    assert short.nsteps * 1e3 >= 1000 * stiff.nsteps

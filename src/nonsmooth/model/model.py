@@ -271,6 +271,24 @@ class Model:
         return self._compiled["joints"]
 
     @property
+    def inputs(self):
+        """Compiled writer ``(t, q, u, p, out)`` of directions of inputs that are not gradients, in their rows; None if there are none."""
+        if "inputs" not in self._compiled:
+            given = [
+                (constraint.input, rows, constraint.name)
+                for items, places in ((self.system.joints, self.joint_rows), (self.system.nonholonomic, self.nonholonomic_rows))
+                for constraint, rows in zip(items, places) if getattr(constraint, "input", None) is not None
+            ]  # fmt: skip
+            writers = []
+            for function, rows, name in given:
+                shape = (rows.stop - rows.start, self.n_u)
+                f = self._function(function, f"input of servo {name or rows.start!r}", shape, transposed=True)
+                f.check_finite(self._t0, self._q0, self._u0)
+                writers.append(f.writer(self._q0, self._u0, self._t0, rows))
+            self._compiled["inputs"] = chain(writers, MATRIX) if writers else None
+        return self._compiled["inputs"]
+
+    @property
     def _quadratic(self):
         if "quadratic" not in self._compiled:
             from nonsmooth.model.quadratic_term import (

@@ -70,6 +70,7 @@ class Scheme:
     dense: ClassVar[bool] = (
         True  # whether its step uses the dense M, L, B, Y, G_all of the work space (n_u^2 numbers)
     )
+    drives: ClassVar[bool] = False  # whether it finds inputs that act along directions of their own (`Servo`)
     locates: ClassVar[bool] = (
         False  # whether its events are located, so that accumulation points can be told from them
     )

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.jit import Reference, address_record
+from nonsmooth._core.jit import MATRIX, Reference, address_record
 from nonsmooth._core.records.laws import FREE
 from nonsmooth._core.records.scene import BETWEEN, STEP
-from nonsmooth.errors import AdjustmentWarning, InputError, NonFiniteError, RangeError, ShapeError
+from nonsmooth.errors import AdjustmentWarning, InputError, ModelError, NonFiniteError, RangeError, ShapeError
 from nonsmooth.integrators.tableaus import ALIASES, METHODS
 from nonsmooth.model.start import CONSISTENCY, length_scale
 from nonsmooth.schemes.base import Plan, Scheme, checked_step
@@ -84,6 +84,7 @@ class SlidingMode(Scheme):
     damping: float = 0.0
 
     name = "sliding-mode"
+    drives = True
     asks = ("kappa", "joints")
 
     def __post_init__(self):
@@ -173,8 +174,11 @@ class SlidingModeRun(SchemeRun):
         size, method = model.size(), get_method(scheme.integrator)
         n, n_x = model.laws.n_rows, model.n_q + model.n_u
         self.integration = Integration(method, core.unknowns(size), 0, core.constrained_field)
-        inputs = input_writer(model)
-        at = address_record(solver=self.integration.reference, inputs=inputs)
+        check_inputs(model, t, q)
+        inputs = getattr(model, "inputs", None)
+        at = address_record(
+            solver=self.integration.reference, inputs=0 if inputs is None else (inputs, MATRIX)
+        )
         self.own, self._inputs = core.make_own(size, at), inputs
         super().__init__(
             scheme, model, t, q, u, plan,
@@ -209,7 +213,7 @@ class SlidingModeRun(SchemeRun):
         control.stabilisation = STABILISATIONS.index(scheme.stabilisation)
         control.passes, control.printed = scheme.passes, scheme.positions == "printed"
         control.mass_weighted, control.controlled = scheme.weight == "mass", scheme.dt is None
-        control.has_inputs, control.order = inputs != 0, method.order
+        control.has_inputs, control.order = inputs is not None, method.order
         control.rtol, control.bound, control.first = scheme.rtol or 0.0, scheme.bound, 1
         for name in ("layer", "alpha", "beta", "stiffness", "damping"):
             setattr(control, name, getattr(scheme, name))
@@ -290,9 +294,24 @@ def refuse_laws(model) -> None:
         )
 
 
-def input_writer(model):
-    """Compiled writer of the directions of inputs, or 0 where all forces act along the gradients of their constraints."""
-    return getattr(model, "inputs", None) or 0
+def check_inputs(model, t, q) -> None:
+    """Every output needs inputs that reach it: W^T M^-1 E must be regular where the constraints are independent."""
+    if getattr(model, "inputs", None) is None:
+        return
+    WT, _ = model.directions(t, q)
+    E = WT.copy()
+    model.inputs(float(t), np.ascontiguousarray(q), np.zeros(model.n_u), model.parameters.flat, E)
+    GB = WT @ np.linalg.solve(model.mass_matrix(t, q), E.T)
+    size = np.linalg.norm(WT, axis=1)[:, None] * np.linalg.norm(E, axis=1)[None, :]
+    GB = GB / np.where(size > 0.0, size, 1.0)
+    scale = np.max(np.abs(GB), initial=0.0)
+    values = np.linalg.svd(GB, compute_uv=False)
+    if scale == 0.0 or values[-1] <= 1e-10 * values[0]:
+        worst = int(np.argmin(np.max(np.abs(GB), axis=1)))
+        raise ModelError(
+            f"the relative order of output {model.laws.name[worst]!r} is not defined: its inputs do not reach it in two derivatives "
+            f"(smallest singular value of W^T M^-1 E {values[-1]:.3g}, largest {values[0]:.3g}); choose other inputs or another output."
+        )
 
 
 def start_surfaces(model, t, q, u, sigma):

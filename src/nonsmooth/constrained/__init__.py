@@ -1,0 +1,1 @@
+"""Differential-algebraic equations that are not mechanical: index forms, post-stabilisation, consistent initial values."""

@@ -1,0 +1,100 @@
+"""Servo constraints: an output of the system follows a wanted course, brought about by inputs (Compere 2001, eqs. (3.1)-(3.3), (3.18)).
+
+    output(t, q) = wanted(t)        relative order 2: the input appears in the second derivative
+    output(t, q, u) = wanted(t)     relative order 1
+
+Without `input` the forces act along the gradient of the output (an ideal drive): such a servo is a rheonomic constraint and runs with
+every scheme. With ``input(t, q)``, the directions E(q) along which actuators push, it is a problem of inverse dynamics,
+M u' = h + E tau + ..., for `sliding-mode`; it has a solution where the inputs reach the output, that is where W^T M^-1 E is regular.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from nonsmooth.errors import InputError, RangeError
+from nonsmooth.model.elements import Joint, NonholonomicConstraint
+
+
+@dataclass
+class PositionServo(Joint):
+    """A `Servo` of relative order 2."""
+
+    input: Callable | None = None
+
+
+@dataclass
+class VelocityServo(NonholonomicConstraint):
+    """A `Servo` of relative order 1."""
+
+    input: Callable | None = None
+
+
+def Servo(
+    output: Callable, wanted: Callable, input: Callable | None = None, order: int = 2, name: str | None = None
+) -> PositionServo | VelocityServo:
+    """An output that follows a wanted course.
+
+    Parameters
+    ----------
+    output : callable ``output(t, q[, p])``, or ``output(t, q, u[, p])`` with ``order=1``
+        A number or an array of m numbers; linear in u where it takes it.
+    wanted : callable ``wanted(t[, p])``
+        What the output is to be, a number or an array of m numbers; smooth.
+    input : callable ``input(t, q[, p]) -> (n,) or (n, m)``
+        Directions E of the inputs; by default the gradient of the output.
+    order : {2, 1}
+        Relative order: derivatives of the output until the input appears.
+    name : str
+
+    Returns
+    -------
+    PositionServo or VelocityServo
+        For ``joints=`` (order 2) or ``nonholonomic=`` (order 1) of a `MechanicalSystem`. Mean inputs of the steps are ``result.forces()``.
+    """
+    for value, label in ((output, "output"), (wanted, "wanted")):
+        if not callable(value):
+            raise InputError(f"`{label}` of a Servo is {value!r}: a function is wanted.")
+    if input is not None and not callable(input):
+        raise InputError(f"`input` of a Servo is {input!r}: a function is wanted.")
+    if order not in (1, 2) or isinstance(order, bool):
+        raise RangeError(
+            f"`order` of a Servo is {order!r}: outputs of a mechanical system have relative order 2 (positions) or 1 (velocities)."
+        )
+    constraint = _difference(output, wanted, takes_u=order == 1)
+    kind = PositionServo if order == 2 else VelocityServo
+    return kind(constraint, name=name, input=input)
+
+
+def _difference(output, wanted, takes_u):
+    """``output - wanted`` as a constraint; `p` is handed to whom takes it."""
+    plain = 3 if takes_u else 2
+    output_p, wanted_p = _arguments(output) > plain, _arguments(wanted) > 1
+    if takes_u:
+        forms = {
+            (False, False): lambda t, q, u: output(t, q, u) - wanted(t),
+            (True, False): lambda t, q, u, p: output(t, q, u, p) - wanted(t),
+            (False, True): lambda t, q, u, p: output(t, q, u) - wanted(t, p),
+            (True, True): lambda t, q, u, p: output(t, q, u, p) - wanted(t, p),
+        }
+    else:
+        forms = {
+            (False, False): lambda t, q: output(t, q) - wanted(t),
+            (True, False): lambda t, q, p: output(t, q, p) - wanted(t),
+            (False, True): lambda t, q, p: output(t, q) - wanted(t, p),
+            (True, True): lambda t, q, p: output(t, q, p) - wanted(t, p),
+        }
+    return forms[output_p, wanted_p]
+
+
+def _arguments(function) -> int:
+    """Number of positional arguments."""
+    if isinstance(function, np.ufunc):
+        return function.nin
+    python = getattr(function, "py_func", function)
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(parameter.kind in kinds for parameter in inspect.signature(python).parameters.values())
