@@ -53,6 +53,7 @@ _PUBLIC = {
     "inertia_matrix": "model.rotations",
     "Moreau": "schemes.moreau",
     "SlidingMode": "schemes.sliding_mode",
+    "GeneralizedAlpha": "schemes.generalized_alpha",
     "Theta": "schemes.theta",
     "ExtrapolatedMoreau": "schemes.extrapolation",
     "EventDriven": "schemes.event_driven",
@@ -182,6 +183,7 @@ if TYPE_CHECKING:
     from nonsmooth.results.store import open_stream as open_stream
     from nonsmooth.schemes.event_driven import EventDriven as EventDriven
     from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau as ExtrapolatedMoreau
+    from nonsmooth.schemes.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
     from nonsmooth.schemes.moreau import Moreau as Moreau
     from nonsmooth.schemes.sliding_mode import SlidingMode as SlidingMode
     from nonsmooth.schemes.theta import Theta as Theta

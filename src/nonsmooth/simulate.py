@@ -30,6 +30,7 @@ from nonsmooth.results.result import Result
 from nonsmooth.schemes.base import ConstantStep, Plan
 from nonsmooth.schemes.event_driven import EventDriven
 from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
+from nonsmooth.schemes.generalized_alpha import GeneralizedAlpha
 from nonsmooth.schemes.incidents import accumulation_points, event_table, merged
 from nonsmooth.schemes.moreau import Moreau
 from nonsmooth.schemes.simulation import STREAMED, Simulation
@@ -38,7 +39,8 @@ from nonsmooth.schemes.theta import Theta
 
 #: Schemes by name. A value is a class of options; an instance of it is accepted as `method`, too.
 METHODS: dict[str, Any] = {
-    scheme.name: scheme for scheme in (Moreau, Theta, ExtrapolatedMoreau, EventDriven, SlidingMode)
+    scheme.name: scheme
+    for scheme in (Moreau, Theta, ExtrapolatedMoreau, EventDriven, SlidingMode, GeneralizedAlpha)
 }
 
 MEMORY_LIMIT = 4 * 2**30  # bytes of output kept in memory; longer runs are streamed to a file
@@ -255,7 +257,10 @@ def _finish(model, scheme, simulation, status, message, audit, on_energy_gain, o
         "nfev": run.base_steps,
         "nrejected": run.rejected,
     }
+    own = columns.pop("own", None)
     extra = {"P_J": P_J} if laws.n_J or writer is not None else {}
+    if own is not None:
+        extra |= scheme.fields(model, own)
     result = Result(
         **columns, events=events, status=status, message=message, extra=extra, **counters, **origin
     )

@@ -71,6 +71,7 @@ class Scheme:
         True  # whether its step uses the dense M, L, B, Y, G_all of the work space (n_u^2 numbers)
     )
     drives: ClassVar[bool] = False  # whether it finds inputs that act along directions of their own (`Servo`)
+    shows_own: ClassVar[bool] = False  # whether results show what it remembers (see `fields`)
     locates: ClassVar[bool] = (
         False  # whether its events are located, so that accumulation points can be told from them
     )
@@ -94,6 +95,10 @@ class Scheme:
 
     def parts(self, model) -> dict[str, Any]:
         """Compiled parts and records of its step besides `step` and `between` (see `SchemeRun`)."""
+        return {}
+
+    def fields(self, model, own: np.ndarray) -> dict[str, Any]:
+        """Fields of the result made of what the scheme remembers, `own`, shape (numbers, columns)."""
         return {}
 
     def chosen_loop(self) -> Any:

@@ -70,7 +70,15 @@ class SchemeRun:
         self.info.order, self.books.gap = 1, math.inf
         self.state = make_state(size, n_own)
         self.state.q[:], self.state.u[:] = q, u
-        self.out = make_output(plan.capacity, model.n_q, model.n_u, laws.n_rows, laws.n_laws, plan.keep_begin)
+        self.out = make_output(
+            plan.capacity,
+            model.n_q,
+            model.n_u,
+            laws.n_rows,
+            laws.n_laws,
+            plan.keep_begin,
+            n_own if scheme.shows_own else 0,
+        )
         self.log = make_log(LOG_ROWS + 2 * laws.n_laws)
         self.clock = Clock()
         self.clock.controlled, self.clock.first, self.clock.t, self.clock.t_end = self.controlled, 1, t, t
@@ -158,6 +166,8 @@ class SchemeRun:
             "P_J": out.P[:n, n_T:].T, "modes": out.modes[:n].T, "dt": out.dt[:n], "order": out.order[:n],
             "residual": self._residual(n), "iterations": out.iterations[:n],
         }  # fmt: skip
+        if out.own.shape[1]:
+            columns["own"] = out.own[:n].T
         if self.plan.keep_begin:
             columns |= {"q_B": out.q_B[:n].T, "u_B": out.u_B[:n].T}
         return columns

@@ -45,6 +45,7 @@ class Output(NamedTuple):
     modes: np.ndarray
     q_B: np.ndarray
     u_B: np.ndarray
+    own: np.ndarray  # what the scheme remembers, where that is shown
 
 
 class Log(NamedTuple):
@@ -68,13 +69,14 @@ class RunRecord(NamedTuple):
     t_eval: np.ndarray
 
 
-def make_output(n, n_q, n_u, n_rows, n_laws, with_begin):
+def make_output(n, n_q, n_u, n_rows, n_laws, with_begin, n_own=0):
     """Output for `n` instants."""
     m = n if with_begin else 1
     return Output(
         t=np.zeros(n), dt=np.zeros(n), residual=np.zeros(n), iterations=np.zeros(n, dtype=np.int64),
         order=np.zeros(n, dtype=np.int64), error=np.zeros(n), q=np.zeros((n, n_q)), u=np.zeros((n, n_u)),
         P=np.zeros((n, n_rows)), modes=np.zeros((n, n_laws), dtype=np.int8), q_B=np.zeros((m, n_q)), u_B=np.zeros((m, n_u)),
+        own=np.zeros((n, n_own)),
     )  # fmt: skip
 
 

@@ -170,6 +170,8 @@ def write(record, scene, state, point, t, dt):
         out.P[k, i] = end.P[i]
     for l in range(size.n_laws):
         out.modes[k, l] = end.modes[l]
+    for i in range(out.own.shape[1]):
+        out.own[k, i] = end.own[i]
     if clock.with_begin:
         for i in range(size.n_q):
             out.q_B[k, i] = state.q[i]

@@ -1,0 +1,1 @@
+"""The nonsmooth generalized-alpha method, compiled: `step` first."""

@@ -1,0 +1,111 @@
+"""The audit of generalized-alpha runs: eqs. (65) of Bruls, Acary and Cardona 2018 at stored steps, in plain NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonsmooth.results.audit.midpoint import audit_moreau
+from nonsmooth.results.audit.report import Audit
+from nonsmooth.results.audit.steps import evenly, whole_steps
+
+MOST = 100  # steps recomputed
+
+
+def audit_alpha(scheme, model, result, totals, plan) -> Audit:
+    """Audit of a run of `scheme`, a `GeneralizedAlpha`: motion (65a, g, j, k), sets and impact law (65h, i), joints, energy."""
+    audit = audit_moreau(model, result, totals, max_checked=0)
+    audit.notes = [note for note in audit.notes if not note.startswith("no step could be recomputed")]
+    audit.unexplained_energy = None  # what forces and laws leave over is damping of the scheme
+    if "unexplained" in audit.energy_balance:
+        balance = audit.energy_balance
+        balance.pop("unexplained")
+        balance["loss_numerical"] = (
+            balance["kinetic_start"] - balance["kinetic_end"] + balance.get("work_forces", 0.0) - balance.get("loss_contacts", 0.0)
+        )  # fmt: skip
+    k = (
+        whole_steps(result.t, result.dt)
+        if plan.every == 1 and plan.t_eval.size == 0
+        else np.zeros(0, dtype=int)
+    )
+    k = k[k >= 2]
+    k = k[evenly(k.size, MOST)] if k.size else k
+    audit.steps_checked = int(k.size)
+    if k.size == 0:
+        if audit.steps_total:
+            audit.notes.append("no step could be recomputed: store the steps (every=1, no t_eval)")
+        return audit
+    fastest = np.max(np.abs(result.u), axis=1)  # what rounding is measured by
+    found = np.array([_step(scheme, model, result, int(i), fastest) for i in k])
+    momentum, position, law, cone = found.max(axis=0)
+    audit.momentum_residual, audit.momentum_residual_t = (
+        float(momentum),
+        float(result.t[k[int(found[:, 0].argmax())]]),
+    )
+    audit.position_residual = float(position)
+    audit.complementarity, audit.complementarity_t = float(law), float(result.t[k[int(found[:, 2].argmax())]])
+    audit.cone_violation = float(cone)
+    return audit
+
+
+def _step(scheme, model, result, k: int, fastest) -> tuple[float, float, float, float]:
+    """Residuals of motion, positions, laws and sets of the step that ends at column k, relative to their terms."""
+    t_0, t_1, h = result.t[k - 1], result.t[k], result.dt[k]
+    q_0, u_0, q_1, u_1 = result.q[:, k - 1], result.u[:, k - 1], result.q[:, k], result.u[:, k]
+    P = np.concatenate(
+        [result.P_N[:, k], result.P_T[:, k], result.extra.get("P_J", np.zeros((0, k + 1)))[:, k]]
+    )
+    M, f, (WT, zeta) = model.mass_matrix(t_1, q_1), model.forces(t_1, q_1, u_1), model.directions(t_1, q_1)
+    a_0, a_1, w = (
+        result.shifted_acceleration[:, k - 1],
+        result.shifted_acceleration[:, k],
+        result.acceleration[:, k],
+    )
+    terms = [M @ w, -WT.T @ result.la[:, k], -f]  # (65a)
+    motion = _relative(sum(terms), terms)
+    if scheme.constraints in ("auto", "PVA", "PVV"):
+        terms = [M @ result.W[:, k], -WT.T @ result.La[:, k]]  # (65g), beside the momentum of the step
+        motion = max(motion, _relative(sum(terms), [*terms, np.abs(M) @ fastest]))
+    position = 0.0
+    if not scheme.restart:
+        _, _, gamma, beta = scheme.weights()
+        terms = [M @ u_1, -M @ u_0, -h * M @ ((1 - gamma) * a_0 + gamma * a_1), -M @ result.W[:, k]]  # (65k)
+        motion = max(motion, _relative(sum(terms), [*terms, np.abs(M) @ fastest]))
+        if model.f_kinematics is None:
+            terms = [
+                q_1,
+                -q_0,
+                -h * u_0,
+                -h * h * ((0.5 - beta) * a_0 + beta * a_1),
+                -result.U[:, k],
+            ]  # (65j)
+            position = _relative(sum(terms), terms)
+    law, cone = _laws(model, result.modes[:, k], P, (t_0, q_0, u_0), WT @ u_1 + zeta, fastest)
+    if scheme.constraints in ("P", "A"):  # laws that do not speak of velocities
+        law = 0.0
+    return motion, position, law, cone
+
+
+def _laws(model, modes, P, begin, gamma_1, fastest) -> tuple[float, float]:
+    """Violation of the laws that acted, as velocities, and of their sets."""
+    (t_0, q_0, u_0), laws = begin, model.laws
+    WT, zeta = model.directions(t_0, q_0)
+    gamma_0 = WT @ u_0 + zeta
+    speed = float(max(np.max(np.abs(WT) @ fastest, initial=0.0), np.max(np.abs(zeta), initial=0.0)))
+    law = cone = 0.0
+    for l in range(laws.n_laws):
+        rows, kind = slice(laws.row[l], laws.row[l] + laws.dim[l]), laws.kind[l]
+        xi = gamma_1[rows] + laws.e[l] * gamma_0[rows]
+        if modes[l] == 1 and speed > 0.0:  # constraint: no relative velocity
+            law = max(law, float(np.max(np.abs(xi))) / speed)
+        size = float(np.max(np.abs(P), initial=0.0))
+        if kind == 0 and size > 0.0:
+            cone = max(cone, -float(P[rows][0]) / size)
+        if laws.link[l] >= 0 and size > 0.0 and np.isfinite(laws.mu[l]):
+            limit = laws.mu[l] * float(P[laws.row[laws.link[l]]])
+            cone = max(cone, (float(np.linalg.norm(P[rows])) - limit) / size)
+    return law, cone
+
+
+def _relative(residual, terms) -> float:
+    size = max(float(np.max(np.abs(term), initial=0.0)) for term in terms)
+    return float(np.max(np.abs(residual), initial=0.0)) / size if size > 0.0 else 0.0

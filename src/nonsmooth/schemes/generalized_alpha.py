@@ -1,0 +1,284 @@
+"""The scheme `generalized-alpha` (equations in `nonsmooth._core.stepping.alpha.step`)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core.calls.plain import PlainCall
+from nonsmooth._core.derivatives.weighted_tangent import TANGENT, weighted_tangent
+from nonsmooth._core.jit import Reference, address_record
+from nonsmooth._core.laws import solve_laws
+from nonsmooth._core.linalg.factors import factorise, solve
+from nonsmooth._core.linalg.mass import factorise_mass
+from nonsmooth._core.records.problem import make_problem
+from nonsmooth._core.space.retract import RETRACT, retract
+from nonsmooth._core.stepping.alpha import records as core
+from nonsmooth._core.stepping.alpha.laws import solve_levels, speak
+from nonsmooth._core.stepping.alpha.motion import FACTORISE, FACTORISE_MASS, SOLVE, change, evaluate
+from nonsmooth._core.stepping.alpha.smooth import accelerate
+from nonsmooth._core.stepping.alpha.step import alpha_step, begin_step, finish_step
+from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
+from nonsmooth.errors import InputError, NonFiniteError, RangeError
+from nonsmooth.schemes.base import ConstantStep, Plan, checked_step
+from nonsmooth.schemes.projection import KeepingReference
+from nonsmooth.schemes.run import ConstantStepRun, _solve_outside
+from nonsmooth.schemes.theta import checked_choice, checked_share
+
+#: Forms for motion without impacts.
+SMOOTH_FORMS = ("P", "V", "A", "PV", "PV-GGL")
+#: Kernels of the library that the parts call.
+LIBRARY = {
+    "solve": (solve, SOLVE), "factorise": (factorise, FACTORISE), "factorise_mass": (factorise_mass, FACTORISE_MASS),
+    "retract": (retract, RETRACT), "weigh": (weighted_tangent, TANGENT),
+}  # fmt: skip
+#: What results show of a step, by name of what is remembered.
+SHOWN = {
+    "newton": "newton", "work_forces": "work_forces", "work_normal": "work_normal", "work_friction": "work_friction",
+    "work_joints": "work_joints", "w": "acceleration", "a": "shifted_acceleration", "U": "U", "W": "W", "lam": "la",
+    "La": "La", "nu": "nu", "sets": "sets",
+}  # fmt: skip
+PARTS = {
+    "begin": begin_step, "evaluate": evaluate, "change": change, "speak": speak, "levels": solve_levels, "accelerate": accelerate,
+    "finish": finish_step,
+}  # fmt: skip
+FORMS = {
+    "P": core.P, "V": core.V, "A": core.A, "PV": core.PV, "PV-GGL": core.GGL, "PVV": core.PVV, "PVA": core.PVA,
+}  # fmt: skip
+ACTIVATIONS = {"augmented": core.AUGMENTED, "gap": core.BY_GAP, "smooth-gap": core.BY_SMOOTH_GAP}
+SMOOTH_SETS = {
+    "none": core.NONE,
+    "bilateral": core.BILATERAL,
+    "resting": core.RESTING,
+    "literal": core.LITERAL,
+}
+STARTS = {"shifted": core.SHIFTED, "plain": core.PLAIN, "zero": core.ZERO}
+
+
+@dataclass(frozen=True)
+class GeneralizedAlpha(ConstantStep):
+    """The nonsmooth generalized-alpha method of Bruls, Acary and Cardona (2018).
+
+    Parameters
+    ----------
+    constraints : {"auto", "PVA", "PVV", "PV", "PV-GGL", "P", "V", "A"}
+        On which levels constraints hold: positions, velocities, accelerations. "PVA" and "PVV" have impacts; the others are for motion
+        without impacts. "auto" is "PVA".
+    rho_inf : float
+        Spectral radius at infinite frequency, from 0 (most damping) to 1 (none); Chung and Hulbert's coefficients (61) follow from it.
+    dt : float
+        Step size; the last step before a breakpoint or the end is shortened to hit it.
+    coefficients : tuple (alpha_m, alpha_f, gamma, beta), optional
+        Instead of `rho_inf`; see `newmark` and `hht`.
+    start_from : {"shifted", "plain", "zero"}
+        The shifted acceleration a at the start: consistent at t + (alpha_m - alpha_f) dt, consistent at t, or all accelerations zero.
+    restart : bool
+        Make accelerations consistent again after steps in which the structure changed (sec. 4.4).
+    smooth_set : {"resting", "bilateral", "none", "literal"}
+        What shares in the smooth motion of "PVA": bilateral constraints and contacts at rest (strategy 3, erratum 9); bilateral
+        constraints (2); nothing (1); strategy 3 as printed, (42) and (65f, i).
+    activation : {"augmented", "gap", "smooth-gap"}
+        When a contact acts on velocity level: closed on position level (55); gap forecast by the velocity (37); gap of the smooth motion.
+    baumgarte : (float, float)
+        alpha and beta of (71c), for "A".
+    tol : float
+        Of Newton's method, relative to the velocities of the step in the norm of the mass matrix.
+    solver : Exact, PSOR, PJOR, ContactMethod or str
+        Solver of the contact problems of each step.
+    """
+
+    constraints: str = "auto"
+    rho_inf: float = 0.9
+    dt: Any = None
+    coefficients: Any = None
+    start_from: str = "shifted"
+    restart: bool = False
+    smooth_set: str = "resting"
+    activation: str = "augmented"
+    baumgarte: Any = (0.0, 0.0)
+    tol: float = 1e-13
+    solver: StepSolver | str = field(default_factory=Exact)
+
+    name = "generalized-alpha"
+    step = alpha_step
+    asks = ("kappa", "joints")
+    order = 2
+    dense = False
+    shows_own = True
+
+    def __post_init__(self):
+        if self.dt is None:
+            raise InputError("`dt` is missing: the generalized-alpha method needs a step size.")
+        object.__setattr__(self, "dt", checked_step(self.dt))
+        object.__setattr__(self, "rho_inf", checked_share("rho_inf", self.rho_inf))
+        checked_choice("constraints", self.constraints, ("auto", *FORMS))
+        checked_choice("start_from", self.start_from, STARTS)
+        checked_choice("smooth_set", self.smooth_set, SMOOTH_SETS)
+        checked_choice("activation", self.activation, ACTIVATIONS)
+        object.__setattr__(self, "solver", as_solver(self.solver))
+        object.__setattr__(self, "coefficients", checked_coefficients(self.coefficients))
+        object.__setattr__(self, "baumgarte", checked_baumgarte(self.baumgarte, self.constraints))
+        if not isinstance(self.restart, bool):
+            raise InputError(f"`restart` is {self.restart!r}: True or False is wanted.")
+        if isinstance(self.tol, bool) or not isinstance(self.tol, int | float) or not 0.0 < self.tol < 1.0:
+            raise RangeError(f"`tol` is {self.tol!r}: a number between 0 and 1 is wanted.")
+        if self.constraints == "P" and self.coefficients is None and self.rho_inf == 1.0:
+            raise RangeError(
+                '`rho_inf` is 1 with constraints="P": constraints on position level alone are unstable without damping; use '
+                'rho_inf < 1, or constraints="PVA".'
+            )
+
+    def weights(self) -> tuple[float, float, float, float]:
+        """alpha_m, alpha_f, gamma, beta."""
+        if self.coefficients is not None:
+            return tuple(float(x) for x in self.coefficients)
+        rho = self.rho_inf
+        alpha_m, alpha_f = (2 * rho - 1) / (rho + 1), rho / (rho + 1)
+        gamma = 0.5 + alpha_f - alpha_m
+        return alpha_m, alpha_f, gamma, 0.25 * (gamma + 0.5) ** 2
+
+    def options(self) -> dict[str, Any]:
+        names = (
+            "constraints",
+            "rho_inf",
+            "dt",
+            "coefficients",
+            "start_from",
+            "restart",
+            "smooth_set",
+            "activation",
+            "tol",
+        )
+        return {**{name: getattr(self, name) for name in names}, **as_solver(self.solver).describe()}
+
+    def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> ConstantStepRun:
+        laws = model.laws
+        if self.constraints in SMOOTH_FORMS:
+            if laws.n_J == 0:
+                raise InputError(
+                    f'`constraints` is {self.constraints!r}, which says how joints hold, but the system has no joints: use "auto".'
+                )
+            if np.any(laws.e[: laws.n_N] > 0.0):
+                raise InputError(
+                    f"`constraints` is {self.constraints!r}, a form without impacts, but contact {laws.name[int(np.argmax(laws.e > 0))]!r} "
+                    'has restitution: use constraints="PVA" or "PVV".'
+                )
+        return ConstantStepRun(self, model, t, q, u, plan, n_own=core.n_own(model.size()))
+
+    def fields(self, model, own: np.ndarray) -> dict[str, Any]:
+        """Smooth accelerations and multipliers, corrections, sets, Newton's iterations and work of every step."""
+        head, n_u, n_rows = len(core.HEAD), model.n_u, model.laws.n_rows
+        found = {name: own[k] for k, name in enumerate(core.HEAD) if name in SHOWN}
+        for k, name in enumerate(core.BY_VELOCITY):
+            found[name] = own[head + k * n_u : head + (k + 1) * n_u]
+        first, rows = head + len(core.BY_VELOCITY) * n_u, max(n_rows, 1)
+        for k, name in enumerate(core.BY_ROW):
+            found[name] = own[first + k * rows : first + k * rows + n_rows]
+        return {SHOWN[name]: value for name, value in found.items() if name in SHOWN}
+
+    def audit(self, model, result, totals, plan: Plan, samples):
+        from nonsmooth.results.audit.alpha import audit_alpha
+
+        return audit_alpha(self, model, result, totals, plan)
+
+    def parts(self, model) -> dict[str, Any]:
+        """The record of the step, as `SchemeRun` takes it."""
+        return {"own": own_record(self, model)}
+
+
+def newmark(gamma: float = 0.5, beta: float = 0.25) -> tuple[float, float, float, float]:
+    """Coefficients of Newmark's method (of second order for gamma = 1/2 only)."""
+    return 0.0, 0.0, gamma, beta
+
+
+def hht(alpha: float = 0.1) -> tuple[float, float, float, float]:
+    """Coefficients of Hilber, Hughes and Taylor, 0 <= alpha <= 1/3."""
+    if not 0.0 <= alpha <= 1.0 / 3.0:
+        raise RangeError(f"`alpha` is {alpha:g}: it must lie between 0 and 1/3.")
+    return 0.0, alpha, 0.5 + alpha, 0.25 * (1.0 + alpha) ** 2
+
+
+def checked_coefficients(value: Any) -> tuple[float, float, float, float] | None:
+    """alpha_m, alpha_f, gamma, beta as a user gives them."""
+    if value is None:
+        return None
+    try:
+        alpha_m, alpha_f, gamma, beta = (float(x) for x in value)
+    except (TypeError, ValueError) as exc:
+        raise InputError(
+            f"`coefficients` is {value!r}: four numbers (alpha_m, alpha_f, gamma, beta) are wanted."
+        ) from exc
+    if not all(math.isfinite(x) for x in (alpha_m, alpha_f, gamma, beta)):
+        raise NonFiniteError(f"`coefficients` is {value!r}: they must be finite.")
+    if not (alpha_m < 1.0 and alpha_f < 1.0 and gamma > 0.0 and beta > 0.0):
+        raise RangeError(f"`coefficients` is {value!r}: alpha_m, alpha_f < 1 and gamma, beta > 0 are wanted.")
+    return alpha_m, alpha_f, gamma, beta
+
+
+def checked_baumgarte(value: Any, constraints: str) -> tuple[float, float]:
+    """alpha and beta of (71c)."""
+    try:
+        alpha, beta = (float(x) for x in value)
+    except (TypeError, ValueError) as exc:
+        raise InputError(f"`baumgarte` is {value!r}: two numbers (alpha, beta) are wanted.") from exc
+    if not (math.isfinite(alpha) and math.isfinite(beta) and alpha >= 0.0 and beta >= 0.0):
+        raise RangeError(f"`baumgarte` is {value!r}: two finite numbers that are not negative are wanted.")
+    if constraints != "A" and (alpha, beta) != (0.0, 0.0):
+        raise InputError(
+            f'`baumgarte` is {value!r} with constraints={constraints!r}: it belongs to constraints="A".'
+        )
+    return alpha, beta
+
+
+def own_record(scheme, model) -> Reference:
+    """The record of the compiled step, with the tangent and the mass of the model."""
+    from nonsmooth.model.matrix_operator import MatrixOperator
+
+    tangents, size, laws = model.tangent_parts, model.size(), model.laws.core()
+    factors, mass = MatrixOperator(tangents.pattern, definite=False), model.mass_operator
+    n_P = size.n_N + size.n_joints
+    problem = make_problem(
+        solve_laws.addresses(model.core.project), n_P + size.n_laws, n_P + size.n_rows, as_solver(scheme.solver).options()
+    )  # fmt: skip
+    outside = PlainCall(partial(_solve_outside, problem, scheme.solver))
+    problem.at.outside = outside.address
+    at_problem = Reference(problem)
+    at = address_record(
+        **{name: (part, core.PART) for name, part in PARTS.items()}, **LIBRARY,
+        tangent=tangents.reference, factors=factors.reference, mass=mass.reference, mass_factors=mass.factors.reference,
+        space=model.space.reference, problem=at_problem,
+    )  # fmt: skip
+    law_of = np.zeros(max(size.n_rows, 1), dtype=np.int64)
+    for l in range(size.n_laws):
+        law_of[laws.row[l] : laws.row[l] + laws.dim[l]] = l
+    own = core.make_alpha(at, size, tangents.pattern, problem, law_of)
+    x = own.options
+    x.form = FORMS["PVA" if scheme.constraints == "auto" else scheme.constraints]
+    if x.form == core.A:
+        own.slots.level[n_P:] = core.ACCELERATION
+        x.baumgarte_1, x.baumgarte_0 = 2.0 * scheme.baumgarte[0], scheme.baumgarte[1] ** 2
+    x.alpha_m, x.alpha_f, x.gamma, x.beta = scheme.weights()
+    x.activation, x.smooth = ACTIVATIONS[scheme.activation], SMOOTH_SETS[scheme.smooth_set]
+    x.start, x.restart, x.tol = STARTS[scheme.start_from], int(scheme.restart), scheme.tol
+    x.linear = int(is_linear(model))
+    return KeepingReference(own, factors, at_problem, outside, mass)
+
+
+def is_linear(model) -> bool:
+    """Whether the tangent is the same wherever it is looked at: then it is found once. (A wrong yes costs iterations, no more.)"""
+    if not model.constant_mass or model.f_kinematics is not None:
+        return False
+    found = []
+    la = np.zeros(max(model.laws.n_rows, 1))
+    for t, q, u in model.differentiator.points():
+        found.append(model.tangent_parts.values(t, q, u, np.cos(u), la, model.parameters.flat, 1.0, 1.0, 1.0))
+    found = np.array(found)
+    found = found[np.all(np.isfinite(found), axis=1)]
+    if len(found) < 2:
+        return False
+    size = np.max(np.abs(found), initial=0.0)
+    return bool(np.max(np.abs(found - found[0]), initial=0.0) <= 1e-9 * size)

@@ -1,0 +1,188 @@
+"""The generalized-alpha method: levels of constraints, orders, impacts, friction, starts, bad input."""
+
+import numpy as np
+import pytest
+
+import nonsmooth as ns
+from nonsmooth.errors import InputError, RangeError
+from nonsmooth.schemes.generalized_alpha import hht, newmark
+
+J = 0.1
+
+
+def pendulum(gravity=-10.0, contacts=()):
+    """Bruls, Acary, Cardona 2018, sec. 5: a body on a rod of length one, in three coordinates."""
+    joint = ns.Joint(
+        lambda t, q: np.array([q[0] - np.cos(q[2]), q[1] - np.sin(q[2])]),
+        jacobian=lambda t, q: np.array([[1.0, 0.0, np.sin(q[2])], [0.0, 1.0, -np.cos(q[2])]]),
+    )
+    return ns.MechanicalSystem(
+        np.diag([1.0, 1.0, J]), np.array([0.0, gravity, 0.0]), joints=[joint], contacts=contacts
+    )
+
+
+def state(theta, omega):
+    c, s = np.cos(theta), np.sin(theta)
+    return [c, s, theta], [-s * omega, c * omega, omega]
+
+
+def levels(r):
+    """Residuals of the joint on the three levels."""
+    c, s, omega = np.cos(r.q[2]), np.sin(r.q[2]), r.u[2]
+    g = np.array([r.q[0] - c, r.q[1] - s])
+    rate = np.array([r.u[0] + s * omega, r.u[1] - c * omega])
+    w = r.acceleration
+    second = np.array([w[0] + s * w[2] + c * omega**2, w[1] - c * w[2] + s * omega**2])
+    return tuple(np.max(np.abs(x[:, 1:])) for x in (g, rate, second))
+
+
+SMOOTH = pendulum()
+WALL = ns.Contact(lambda t, q: q[0] - np.sqrt(0.5), restitution=0.8)
+BOUNCING = pendulum(10.0, [WALL])
+
+
+def swing(form, h=2e-3, T=0.5, system=SMOOTH, **more):
+    method = ns.GeneralizedAlpha(constraints=form, dt=h, **{"rho_inf": 0.9, **more})
+    return ns.simulate(system, (0, T), *state(np.pi / 6, 10.0), method=method)
+
+
+# closed form of the pendulum at t = 0.5 (energy integral, quadrature to 1e-12)
+THETA, OMEGA = 5.711691786695225, 10.905285493129451
+LA = -104.16312944060333
+
+
+@pytest.mark.parametrize("start_from", ["shifted", "zero"])
+def test_all_three_levels_hold(start_from):
+    position, velocity, acceleration = levels(swing("PVA", start_from=start_from))
+    assert position <= 1e-13 and velocity <= 1e-12 and acceleration <= 1e-11
+
+
+@pytest.mark.parametrize("form", ["PVA", "PVV", "PV", "PV-GGL", "P", "V", "A"])
+def test_second_order_in_positions_velocities_and_multipliers(form):
+    errors = []
+    for h in (4e-3, 2e-3):
+        r = swing(form, h)
+        assert r.audit.ok, r.audit.failures()
+        errors.append(np.abs([r.q[2, -1] - THETA, r.u[2, -1] - OMEGA, r.la[0, -1] - LA]))
+    order = np.log2(errors[0] / errors[1])
+    assert np.all(np.abs(order - 2.0) < 0.2), order
+
+
+def test_disturbed_accelerations_cost_an_order_and_restarting_gives_it_back():
+    def order(**more):
+        e = [abs(swing("PVA", h, start_from="zero", **more).q[2, -1] - THETA) for h in (5e-4, 2.5e-4)]
+        return np.log2(e[0] / e[1])
+
+    assert 0.8 < order() < 1.3
+    assert 1.8 < order(restart=True) < 2.2
+
+
+def test_baumgarte_and_other_coefficients():
+    drift = levels(swing("A"))[0]
+    assert levels(swing("A", baumgarte=(20.0, 20.0)))[0] < 0.3 * drift
+    for coefficients in (newmark(), hht(0.1)):
+        assert abs(swing("PVA", coefficients=coefficients).q[2, -1] - THETA) < 2e-3
+
+
+def bounce(form="PVA", h=1e-3, T=4.0, **more):
+    method = ns.GeneralizedAlpha(constraints=form, dt=h, **{"rho_inf": 0.9, **more})
+    return ns.simulate(BOUNCING, (0, T), *state(np.pi / 12, 0.0), method=method)
+
+
+@pytest.fixture(scope="module")
+def bounced():
+    return bounce()
+
+
+def test_bouncing_pendulum_closes_and_comes_to_rest(bounced):
+    """Sec. 6.1: impacts where they belong, no energy made, the smooth motion takes over when the contact has closed."""
+    r = bounced
+    hits = np.flatnonzero((r.P_N[0] > 1.0) & (np.roll(r.P_N[0], 1) == 0.0))[:3]
+    assert np.all(np.abs(r.t[hits] - [0.351186525, 1.3098, 2.0]) < [5e-3, 0.5, 0.6])
+    assert np.min(r.P_N) >= 0.0
+    energy = 0.5 * (r.u[0] ** 2 + r.u[1] ** 2 + J * r.u[2] ** 2) - 10.0 * r.q[1]
+    assert np.max(np.diff(energy)) <= 1e-4
+    position, velocity, _ = levels(r)
+    assert max(position, velocity) <= 1e-12 and np.min(r.q[0]) >= np.sqrt(0.5) - 1e-12
+    for x in (r.U, r.W, r.La):
+        assert np.max(np.abs(x[:, -1])) <= 1e-12
+    assert r.la[0, -1] == pytest.approx(10.0, abs=1e-9)  # force of the wall: rows of contacts come first
+    assert r.audit.ok, r.audit.failures()
+
+
+def test_smooth_motion_of_velocity_level_never_knows_the_wall():
+    r = bounce("PVV", T=4.0)
+    assert np.max(np.abs(r.W[:, -1])) >= 1e-3 and np.all(r.la[0] == 0.0)
+
+
+@pytest.mark.parametrize("activation", ["gap", "smooth-gap"])
+def test_other_activations_see_the_first_impact(activation):
+    r = bounce(T=0.5, activation=activation)
+    assert r.t[np.argmax(r.P_N[0] > 1.0)] == pytest.approx(0.3512, abs=5e-3)
+
+
+def block(mu=0.3, slope=0.2, speed=1.0):
+    g, c, s = 9.81, np.cos(slope), np.sin(slope)
+    floor = ns.Contact(lambda t, q: q[1], friction=mu, tangent=lambda t, q: np.array([1.0, 0.0]))
+    system = ns.MechanicalSystem(np.eye(2), np.array([-g * s, -g * c]), contacts=[floor])
+    method = ns.GeneralizedAlpha(dt=1e-3, rho_inf=0.8)
+    return ns.simulate(system, (0, 0.5), [0.0, 0.0], [speed, 0.0], method=method), g * s, g * c
+
+
+def test_block_on_a_slope_slides_to_rest_and_sticks():
+    r, down, normal = block()
+    stop = 1.0 / (down + 0.3 * normal)
+    assert r.q[0, -1] == pytest.approx(0.5 * stop, abs=2e-6)
+    stuck = r.t > stop + 2e-3
+    assert np.max(np.abs(r.u[0, stuck])) <= 1e-15
+    assert np.min(r.q[1]) >= -1e-12
+    assert r.la[1, -1] == pytest.approx(down, rel=1e-9)
+    assert r.audit.ok, r.audit.failures()
+
+
+def test_bodies_that_turn_in_space():
+    """A top without moments: kinetic energy and the length of the quaternion, second order."""
+    inertia = np.array([1.0, 2.0, 3.0])
+
+    def force(t, q, u):
+        return np.array([(2.0 - 3.0) * u[1] * u[2], (3.0 - 1.0) * u[2] * u[0], (1.0 - 2.0) * u[0] * u[1]])
+
+    top = ns.MechanicalSystem(
+        np.diag(inertia), force, kinematics=lambda t, q: ns.quaternion_rates(q), quaternions=[0]
+    )
+    ends = []
+    for n in (50, 100, 200):
+        r = ns.simulate(
+            top, (0, 2), [1.0, 0, 0, 0], [0.3, 1.0, 0.2], method=ns.GeneralizedAlpha(dt=2 / n, rho_inf=0.9)
+        )
+        ends.append(r.q[:, -1])
+        assert np.linalg.norm(r.q[:, -1]) == pytest.approx(1.0, abs=1e-14)
+    ratio = np.linalg.norm(ends[0] - ends[1]) / np.linalg.norm(ends[1] - ends[2])
+    assert 3.3 < ratio < 4.7
+
+
+@pytest.mark.parametrize(
+    "options, what",
+    [
+        ({"rho_inf": 1.2}, "rho_inf"),
+        ({"rho_inf": -0.1}, "rho_inf"),
+        ({"constraints": "Q"}, "constraints"),
+        ({"constraints": "P", "rho_inf": 1.0}, "rho_inf"),
+        ({"coefficients": (1, 2)}, "coefficients"),
+        ({"baumgarte": (1.0, 1.0)}, "baumgarte"),
+        ({"start_from": "here"}, "start_from"),
+        ({"smooth_set": "all"}, "smooth_set"),
+        ({"tol": 0.0}, "tol"),
+    ],
+)
+def test_bad_options(options, what):
+    with pytest.raises((InputError, RangeError), match=what):
+        ns.GeneralizedAlpha(**{"dt": 1e-3, **options})
+
+
+def test_forms_that_do_not_fit():
+    free = ns.MechanicalSystem(1.0, -9.81)
+    with pytest.raises(InputError, match="no joints"):
+        ns.simulate(free, (0, 1), [0.0], [0.0], method=ns.GeneralizedAlpha(constraints="P", dt=1e-2))
+    with pytest.raises(InputError, match="restitution"):
+        bounce("V", T=0.1)
