@@ -45,6 +45,82 @@ def test_local_errors_of_the_ball(theta, sigma):
     assert e_q == pytest.approx(-h * (1 + rho) * (1 - theta - sigma) * v - f * h**2 * bracket, abs=1e-14)
 
 
+def slope(steps, errors):
+    return np.polyfit(np.log(steps), np.log(np.abs(errors)), 1)[0]
+
+
+@pytest.mark.parametrize("gamma, orders", [(0.0, (1.0, 0.0)), (1.0, (1.0, 1.0))], ids=["missed", "seen"])
+def test_local_orders_across_an_impact(gamma, orders):
+    """Propositions 1 and 3: e_q = O(h); e_v = O(1) where the impact is missed, O(h) where it is seen."""
+    problem = ns.problems.acary_oscillator(case=2)
+    t_1, exact = problem.reference.event_times()[0], problem.reference
+    steps, errors = 0.1 / 2.0 ** np.arange(7), []
+    for h in steps:
+        t_0, t_2 = t_1 - 0.6 * h, t_1 + 0.4 * h
+        run = ns.simulate(
+            problem.system,
+            (t_0, t_0 + h),
+            exact.q(t_0),
+            exact.u(t_0),
+            method=ns.Theta(dt=h, gamma=gamma),
+            audit=False,
+        )
+        errors.append([exact.q(t_2)[0] - run.q[0, -1], exact.u(t_2)[0] - run.u[0, -1]])
+    for e, order in zip(np.array(errors).T, orders):
+        assert slope(steps, e) == pytest.approx(order, abs=0.1)
+
+
+def test_local_error_over_an_accumulation():
+    """(27) in the form of erratum 5: e_v = rho v_k = h - 3/2^(n0 + 1) in a step [3 - h, 3 + h], of first order."""
+    ball = ns.problems.acary_ball()
+    for n in range(2, 12):
+        h = 1.25 / 2.0**n
+        q, v = ball.reference.q(3.0 - h), ball.reference.u(3.0 - h)
+        run = ns.simulate(
+            ball.system, (3.0 - h, 3.0 + h), q, v, method=ns.Theta(dt=2 * h, gamma=1.0), audit=False
+        )
+        assert 0.0 - run.u[0, -1] == pytest.approx(h - 3.0 / 2.0 ** (n + 1), abs=1e-14)
+
+
+def rk4(a, w, h):
+    """A step of a pendulum."""
+    y, f = np.array([a, w]), lambda y: np.array([y[1], -9.81 * np.sin(y[0])])
+    k_1 = f(y)
+    k_2 = f(y + 0.5 * h * k_1)
+    k_3 = f(y + 0.5 * h * k_2)
+    k_4 = f(y + h * k_3)
+    return y + h / 6.0 * (k_1 + 2.0 * k_2 + 2.0 * k_3 + k_4)
+
+
+@pytest.mark.parametrize(
+    "theta, directions, order",
+    [(0.5, "end", 3.0), (0.5, "theta", 1.0), (1.0, "theta", 2.0), (1.0, "end", 2.0)],
+)
+def test_local_order_in_sustained_contact(theta, directions, order):
+    """Proposition 2 on a curved contact, a mass inside a circle: fails as printed for theta = 1/2 (erratum 12); with the cure it is
+    better by one."""
+    inside = ns.Contact(
+        lambda t, q: 1.0 - q[0] ** 2 - q[1] ** 2,
+        jacobian=lambda t, q: np.array([[-2.0 * q[0], -2.0 * q[1]]]),
+    )
+    bowl = ns.MechanicalSystem(np.eye(2), np.array([0.0, -9.81]), inside)
+    steps, errors = 0.04 / 2.0 ** np.arange(6), []
+    for h in steps:
+        a, w = np.arcsin(0.6), 2.0  # the angle by a fine Runge-Kutta rule
+        for _ in range(64):
+            a, w = rk4(a, w, h / 64)
+        start = np.array([0.6, -0.8]), 2.0 * np.array([0.8, 0.6])  # exactly on the contact
+        run = ns.simulate(
+            bowl,
+            (0, h),
+            *start,
+            method=ns.Theta(dt=h, theta=theta, gamma=1.0, directions=directions),
+            audit=False,
+        )
+        errors.append(np.linalg.norm(run.u[:, -1] - w * np.array([np.cos(a), np.sin(a)])))
+    assert slope(steps, errors) == pytest.approx(order, abs=0.2)
+
+
 def swing(theta=0.5, directions="end", n=100, **more):
     """A pendulum in Cartesian coordinates."""
     system = ns.MechanicalSystem(

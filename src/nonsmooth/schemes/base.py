@@ -101,6 +101,10 @@ class Scheme:
         """Fields of the result made of what the scheme remembers, `own`, shape (numbers, columns)."""
         return {}
 
+    def remembers(self, model) -> int:
+        """How many numbers it keeps in ``state.own`` from step to step; what wraps a scheme keeps its own behind them."""
+        return 0
+
     def chosen_loop(self) -> Any:
         """The loop that takes its steps: one that calls them at their address, unless the scheme has one of its own."""
         return type(self).loop

@@ -9,7 +9,7 @@ from nonsmooth._core.stepping.moreau import moreau_step, run_moreau
 from nonsmooth._core.stepping.run_loop import run
 from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
 from nonsmooth.schemes.base import ConstantStep, Plan, checked_step
-from nonsmooth.schemes.projection import checked_projection, projection_parts
+from nonsmooth.schemes.projection import checked_projection, projection_parts, remembered
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,9 @@ class Moreau(ConstantStep):
     @property
     def asks(self) -> tuple[str, ...]:
         return () if self.projection is None else ("joints",)
+
+    def remembers(self, model) -> int:
+        return remembered(self.projection, model)
 
     def chosen_loop(self) -> Any:
         return type(self).loop if self.projection is None else run

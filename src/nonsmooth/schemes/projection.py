@@ -37,6 +37,11 @@ def checked_projection(value: Any) -> str | None:
     return value
 
 
+def remembered(projection: str | None, model) -> int:
+    """How many numbers a projection keeps from step to step: the largest coordinates so far."""
+    return 0 if projection is None else model.n_q
+
+
 def projection_parts(projection: str, model, step, shift: np.ndarray | None = None) -> dict[str, Any]:
     """A projected `step` in the place of the step, as `SchemeRun` takes its parts.
 

@@ -34,7 +34,7 @@ class SchemeRun:
     parts : dict
         Compiled parts of the scheme besides `step` and `between`: pairs (function, signature), or `Reference`s to records.
     n_own : int
-        How many numbers the scheme remembers from step to step besides the state.
+        How many numbers the scheme remembers from step to step besides the state, other than those of `Scheme.remembers`.
     """
 
     controlled = True
@@ -47,6 +47,7 @@ class SchemeRun:
         self._loop = scheme.chosen_loop()
         record = model.record(scheme.asks)
         size = record.size
+        n_own = n_own + scheme.remembers(model)
         solver = getattr(scheme, "solver", None)
         self.problem = make_problem(
             solve_laws.addresses(model.core.project), laws.n_laws, laws.n_rows,

@@ -13,7 +13,7 @@ from nonsmooth._core.stepping import theta as core
 from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
 from nonsmooth.schemes.base import ConstantStep, Plan, checked_step
-from nonsmooth.schemes.projection import KeepingReference, checked_projection, projection_parts
+from nonsmooth.schemes.projection import KeepingReference, checked_projection, projection_parts, remembered
 from nonsmooth.schemes.run import ConstantStepRun
 
 ACTIVATIONS = {"forecast": core.FORECAST, "none": core.NOT_FORECAST, "midpoint": core.MIDPOINT}
@@ -70,6 +70,9 @@ class Theta(ConstantStep):
     @property
     def asks(self) -> tuple[str, ...]:
         return () if self.projection is None else ("joints",)
+
+    def remembers(self, model) -> int:
+        return remembered(self.projection, model)
 
     @property
     def order(self) -> int:

@@ -70,7 +70,7 @@ def closed_contacts(model, begin, work, problem, info, ask):
         if laws.kind[l] == HALF_LINE:
             limit = work.slack[l]
             if begin.modes[l] == CONSTRAINT and limit < FORCED:
-                limit = ask.stay
+                limit = max(limit, ask.stay)
             if not g[l] <= limit:
                 if g[l] != g[l]:
                     info.changed = l

@@ -7,14 +7,15 @@ match). Solved by linearising the constraints at the last q, with all of delta =
 
     g(q) + W^T (delta_new - delta) = G tau + c,    G = W^T M^-1 W,   c = g(q) - W^T delta
 
-over joints and the contacts that are or were violated: gaps that were not touched stay as they are.
+over joints and the contacts that are or were violated: gaps that were not touched stay as they are. What counts as zero is what rounding
+of the positions does to a constraint, sum_j |W_j| s_j + |zeta| t with s_j the largest coordinates so far (kept in ``state.own``).
 
 DIRECT     after the step; velocities stay as they are.
 COMBINED   until both hold: a contact violated by q* that did not act in the step acts in it, and the step is taken again; a scheme
            that reads `shift` evaluates its functions with the projected end.
 
-The work of the projection, -F(t_1, q, u_1) delta with the force half way, goes into the books: it is what the motion gains in potential
-energy by being moved.
+The work of the projection goes into the books. It is what the motion gains by being moved at constant velocity: potential energy, -F(t_1,
+q, 0) delta with the force half way, and kinetic energy where the mass matrix depends on q.
 """
 
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ from nonsmooth._core.records.problem import EXAMPLE as PROBLEM
 from nonsmooth._core.records.problem import Problem
 from nonsmooth._core.records.scene import STEP, call_step, scene_at, state_at
 from nonsmooth._core.records.status import MASS_SINGULAR, NON_FINITE, OK, UNPROJECTED
+from nonsmooth._core.stepping.books import kinetic_energy
 from nonsmooth._core.stepping.phases import FORCED, normalise
 
 DIRECT, COMBINED = range(2)
@@ -39,11 +41,7 @@ EPS = 2.0**-52
 ROUNDING = 8.0  # units of rounding of the terms of a constraint that count as zero
 STUCK = 1e-10  # a constraint this close, relative to its terms, that does not come closer is on its surface up to rounding
 
-Settings = scalars(
-    "Settings",
-    mode=int,
-    size=float,  # largest coordinate of the run so far: what rounding of constraints is measured by
-)
+Settings = scalars("Settings", mode=int)
 
 
 class Projection(NamedTuple):
@@ -66,6 +64,10 @@ class Projection(NamedTuple):
     Y: np.ndarray
     B: np.ndarray
     F: np.ndarray
+    rest: np.ndarray  # no velocities
+    reach: np.ndarray  # s_j: largest coordinates so far, by velocity
+    zeta: np.ndarray
+    scale: np.ndarray  # by row: what rounding of a constraint is measured by
 
 
 def make_projection(at, size, problem, shift):
@@ -76,6 +78,7 @@ def make_projection(at, size, problem, shift):
         at, Settings(), problem, np.zeros(n_q), np.zeros(n_q), np.zeros(n_u), np.zeros(n_N + max(size.n_joints, 1)),
         np.zeros(n_N, dtype=np.int64), np.zeros(n_N, dtype=np.int64), np.zeros(n_N), shift, np.zeros(square), np.zeros(square),
         np.zeros((rows, n_u)), np.zeros((rows, n_u)), np.zeros((n_q, n_u)), np.zeros(n_u),
+        np.zeros(n_u), np.zeros(n_u), np.zeros(rows), np.zeros(rows),
     )  # fmt: skip
 
 
@@ -83,7 +86,7 @@ def _example():
     one, ints, square = np.zeros(1), np.zeros(1, dtype=np.int64), np.zeros((1, 1))
     return Projection(
         address_record(step=0, problem=0), Settings(), PROBLEM, one, one, one, one, ints, ints, one, one, square, square, square,
-        square, square, one,
+        square, square, one, one, one, one, one,
     )  # fmt: skip
 
 
@@ -96,8 +99,9 @@ def projected_step(at_scene, at_state, t, dt):
     scene = scene_at(at_scene)
     own = projection_at(scene.at.projection)
     books, ask = scene.books, scene.ask
+    begin = state_at(at_state)
     gap, gap_t, wanted = books.gap, books.gap_t, ask.books
-    near(scene, own, state_at(at_state).q)
+    near(scene, own, begin, t)
     status = OK
     if own.settings.mode == COMBINED:
         ask.books = 0
@@ -116,20 +120,55 @@ def projected_step(at_scene, at_state, t, dt):
 
 
 @phase
-def near(scene, own, q):
+def near(scene, own, begin, t):
     """Gaps that rounding of the positions cannot tell from zero count as closed: that is where the projection leaves them."""
-    grow(scene, own, q)
-    slack = 2.0 * ROUNDING * EPS * own.settings.size
+    kept = scene.end.own
+    for i in range(scene.model.size.n_q):
+        k = place_of_size(scene, i)
+        kept[k] = max(begin.own[k], abs(begin.q[i]))
+    reaches(scene, own, begin.q, t)
+    measure(scene, own, begin.q, t)
     for l in range(scene.model.size.n_N):
-        scene.work.slack[l] = slack
-    scene.ask.stay = slack
+        scene.work.slack[l] = 2.0 * ROUNDING * EPS * own.scale[l]
 
 
 @phase
-def grow(scene, own, q):
-    """The size of the motion with `q` in it."""
-    for i in range(scene.model.size.n_q):
-        own.settings.size = max(own.settings.size, abs(q[i]))
+def place_of_size(scene, i):
+    """Where the largest value of coordinate i so far stands in what a state remembers: in its last entries."""
+    return scene.end.own.size - scene.model.size.n_q + i
+
+
+@phase
+def measure(scene, own, q, t):
+    """W^T, zeta at (t, q), and by row what rounding of a constraint is measured by."""
+    model, size = scene.model, scene.model.size
+    if size.n_rows == 0:
+        return
+    call_matrix(model.at.directions, t, q, scene.end.u, model.p, own.WT)
+    if size.has_zeta:
+        call_vector(model.at.zeta, t, q, scene.end.u, model.p, own.zeta)
+    for i in range(size.n_rows):
+        s = abs(own.zeta[i] * t)
+        for j in range(size.n_u):
+            s += abs(own.WT[i, j]) * own.reach[j]
+        own.scale[i] = s
+
+
+@phase
+def reaches(scene, own, q, t):
+    """B, and the largest coordinates so far by velocity: as far as B leads to them."""
+    model, size, kept = scene.model, scene.model.size, scene.end.own
+    if not size.has_B:
+        for j in range(size.n_u):
+            own.reach[j] = kept[place_of_size(scene, j)]
+        return
+    call_matrix(model.at.kinematics, t, q, scene.end.u, model.p, own.B)
+    for j in range(size.n_u):
+        far, squares = 0.0, 0.0
+        for i in range(size.n_q):
+            far = max(far, abs(own.B[i, j]) * kept[place_of_size(scene, i)])
+            squares += own.B[i, j] * own.B[i, j]
+        own.reach[j] = far / squares if squares > 0.0 else 0.0
 
 
 @phase
@@ -138,6 +177,7 @@ def agree(scene, own, at_scene, at_state, t, dt):
     size, end, work = scene.model.size, scene.end, scene.work
     for i in range(size.n_q):
         own.shift[i] = 0.0
+    moved = 0.0
     for l in range(size.n_N):
         own.forced[l] = 0
         own.slack[l] = work.slack[l]
@@ -156,11 +196,12 @@ def agree(scene, own, at_scene, at_state, t, dt):
         moved = 0.0
         for i in range(size.n_q):
             shift = end.q[i] - own.q_star[i]
-            moved = max(moved, abs(shift - own.shift[i]))
+            if shift != own.shift[i]:
+                moved = max(moved, abs(shift - own.shift[i]) / end.own[place_of_size(scene, i)])
             own.shift[i] = shift
-        if not again and moved <= 4.0 * EPS * own.settings.size:
+        if not again and moved <= 4.0 * EPS:
             break
-    return OK
+    return OK if moved <= STUCK else UNPROJECTED
 
 
 @phase
@@ -176,19 +217,21 @@ def free_contacts(scene, own):
 @phase
 def project(scene, own, t):
     """Move ``end.q`` onto the constraints at `t`. Returns a status."""
-    model, end, size = scene.model, scene.end, scene.model.size
-    grow(scene, own, end.q)
+    end, size = scene.end, scene.model.size
     for i in range(size.n_q):
+        k = place_of_size(scene, i)
         own.q_star[i] = end.q[i]
+        end.own[k] = max(end.own[k], abs(end.q[i]))
     for j in range(size.n_u):
         own.delta[j] = 0.0
     for l in range(size.n_N):
         own.touched[l] = 0
-    if size.has_B:
-        call_matrix(model.at.kinematics, t, end.q, end.u, model.p, own.B)
+    reaches(scene, own, end.q, t)
     before = FORCED
     for _ in range(MAX_PASSES):
-        constraints(scene, own, t)
+        if constraints(scene, own, t) == 0:
+            return OK
+        measure(scene, own, end.q, t)
         worst = violation(scene, own)
         if not worst - worst == 0.0:
             return NON_FINITE
@@ -203,15 +246,18 @@ def project(scene, own, t):
 
 @phase
 def constraints(scene, own, t):
-    """Gaps and joints at ``end.q``, and which contacts are touched."""
+    """Gaps and joints at ``end.q``, and which contacts are touched; returns how many constraints there are to look at."""
     model, q, u, size = scene.model, scene.end.q, scene.end.u, scene.model.size
+    found = size.n_joints
     if size.n_N > 0:
         call_vector(model.at.gap, t, q, u, model.p, own.g)
     if size.n_joints > 0:
         call_vector(model.at.joints, t, q, u, model.p, own.g[own.g.size - size.n_joints :])
     for l in range(size.n_N):
-        if own.g[l] < 0.0:
+        if not own.g[l] >= 0.0:
             own.touched[l] = 1
+        found += own.touched[l]
+    return found
 
 
 @phase
@@ -222,20 +268,24 @@ def row_of_joint(size, j):
 
 @phase
 def violation(scene, own):
-    """Largest violation of a constraint, relative to the size of the motion."""
+    """Largest violation of a constraint, in terms of what its rounding is measured by; NaN is found."""
     size, worst = scene.model.size, 0.0
     for l in range(size.n_N):
-        if own.g[l] != own.g[l]:
-            return own.g[l]
-        worst = max(worst, -own.g[l])
+        worst = larger(worst, -own.g[l], own.scale[l])
     for j in range(size.n_joints):
         g = own.g[own.g.size - size.n_joints + j]
-        if g != g:
-            return g
-        worst = max(worst, abs(g))
-    if worst == 0.0:
-        return 0.0
-    return worst / own.settings.size if own.settings.size > 0.0 else FORCED
+        worst = larger(worst, abs(g), own.scale[row_of_joint(size, j)])
+    return worst
+
+
+@phase
+def larger(worst, value, scale):
+    """The larger of `worst` and value / scale, which is infinite for a scale of zero."""
+    if value != value:
+        return value
+    if value <= 0.0:
+        return worst
+    return max(worst, value / scale if scale > 0.0 else FORCED)
 
 
 @phase
@@ -245,7 +295,6 @@ def least_change(scene, own, t):
     call_matrix(model.at.mass, t, end.q, end.u, model.p, own.M)
     if cholesky(own.M, own.L, size.n_u) != 0:
         return MASS_SINGULAR
-    call_matrix(model.at.directions, t, end.q, end.u, model.p, own.WT)
     n = 0
     for l in range(size.n_N):
         if own.touched[l]:
@@ -327,7 +376,19 @@ def keep_books(scene, own, t):
         return
     for i in range(size.n_q):
         own.q_half[i] = 0.5 * (own.q_star[i] + end.q[i])
-    call_vector(model.at.force, t, own.q_half, end.u, model.p, own.F)
+    call_vector(model.at.force, t, own.q_half, own.rest, model.p, own.F)
+    work = 0.0
     for k in range(size.n_u):
-        books.work_projection -= own.F[k] * own.delta[k]
+        work -= own.F[k] * own.delta[k]
+    if not work - work == 0.0:  # a force without a value at rest
+        call_vector(model.at.force, t, own.q_half, end.u, model.p, own.F)
+        work = 0.0
+        for k in range(size.n_u):
+            work -= own.F[k] * own.delta[k]
+    if not size.constant_M:
+        call_matrix(model.at.mass, t, end.q, end.u, model.p, own.M)
+        work += kinetic_energy(own.M, end.u, size.n_u)
+        call_matrix(model.at.mass, t, own.q_star, end.u, model.p, own.M)
+        work -= kinetic_energy(own.M, end.u, size.n_u)
+    books.work_projection += work
     books.projected += 1
