@@ -3,6 +3,7 @@
 from pathlib import Path
 
 OUT = Path(__file__).parent / "out"
+IMG = Path(__file__).parents[2] / "docs" / "img"  # pictures that the documentation shows
 
 
 def show(title, rows):

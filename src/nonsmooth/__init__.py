@@ -13,6 +13,9 @@ __version__ = "0.1.0.dev0"
 _PUBLIC = {
     "simulate": "simulate",
     "METHODS": "simulate",
+    "compare": "compare",
+    "richardson": "compare",
+    "Comparison": "results.comparison",
     "MechanicalSystem": "model.system",
     "Contact": "model.elements",
     "FrictionElement": "model.elements",
@@ -55,6 +58,8 @@ _PUBLIC = {
     "SlidingMode": "schemes.sliding_mode",
     "GeneralizedAlpha": "schemes.generalized_alpha",
     "Theta": "schemes.theta",
+    "SchatzmanPaoli": "schemes.schatzman_paoli",
+    "AdaptiveMoreau": "schemes.adaptive",
     "ExtrapolatedMoreau": "schemes.extrapolation",
     "EventDriven": "schemes.event_driven",
     "Exact": "contact.solvers",
@@ -120,6 +125,8 @@ if TYPE_CHECKING:
     import nonsmooth.model.drawing as draw  # noqa: F401
     from nonsmooth import errors as errors
     from nonsmooth import problems as problems
+    from nonsmooth.compare import compare as compare
+    from nonsmooth.compare import richardson as richardson
     from nonsmooth.contact.fclib import read_fclib as read_fclib
     from nonsmooth.contact.fclib import write_fclib as write_fclib
     from nonsmooth.contact.lcp import solve_lcp as solve_lcp
@@ -174,6 +181,7 @@ if TYPE_CHECKING:
     from nonsmooth.model.system import MechanicalSystem as MechanicalSystem
     from nonsmooth.model.world import World as World
     from nonsmooth.results.audit import Audit as Audit
+    from nonsmooth.results.comparison import Comparison as Comparison
     from nonsmooth.results.events import Event as Event
     from nonsmooth.results.norms import hausdorff_error as hausdorff_error
     from nonsmooth.results.norms import l1_error as l1_error
@@ -181,10 +189,12 @@ if TYPE_CHECKING:
     from nonsmooth.results.norms import sup_error as sup_error
     from nonsmooth.results.result import Result as Result
     from nonsmooth.results.store import open_stream as open_stream
+    from nonsmooth.schemes.adaptive import AdaptiveMoreau as AdaptiveMoreau
     from nonsmooth.schemes.event_driven import EventDriven as EventDriven
     from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau as ExtrapolatedMoreau
     from nonsmooth.schemes.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
     from nonsmooth.schemes.moreau import Moreau as Moreau
+    from nonsmooth.schemes.schatzman_paoli import SchatzmanPaoli as SchatzmanPaoli
     from nonsmooth.schemes.sliding_mode import SlidingMode as SlidingMode
     from nonsmooth.schemes.theta import Theta as Theta
     from nonsmooth.simulate import METHODS as METHODS

@@ -27,12 +27,14 @@ from nonsmooth.model.check_derivatives import check_along, check_at_start
 from nonsmooth.model.rotations import unit_quaternions
 from nonsmooth.model.start import as_state, check_functions, check_mass, check_normals, consistent_start
 from nonsmooth.results.result import Result
+from nonsmooth.schemes.adaptive import AdaptiveMoreau
 from nonsmooth.schemes.base import ConstantStep, Plan
 from nonsmooth.schemes.event_driven import EventDriven
 from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
 from nonsmooth.schemes.generalized_alpha import GeneralizedAlpha
 from nonsmooth.schemes.incidents import accumulation_points, event_table, merged
 from nonsmooth.schemes.moreau import Moreau
+from nonsmooth.schemes.schatzman_paoli import SchatzmanPaoli
 from nonsmooth.schemes.simulation import STREAMED, Simulation
 from nonsmooth.schemes.sliding_mode import SlidingMode
 from nonsmooth.schemes.theta import Theta
@@ -40,7 +42,16 @@ from nonsmooth.schemes.theta import Theta
 #: Schemes by name. A value is a class of options; an instance of it is accepted as `method`, too.
 METHODS: dict[str, Any] = {
     scheme.name: scheme
-    for scheme in (Moreau, Theta, ExtrapolatedMoreau, EventDriven, SlidingMode, GeneralizedAlpha)
+    for scheme in (
+        Moreau,
+        Theta,
+        SchatzmanPaoli,
+        AdaptiveMoreau,
+        ExtrapolatedMoreau,
+        EventDriven,
+        SlidingMode,
+        GeneralizedAlpha,
+    )
 }
 
 MEMORY_LIMIT = 4 * 2**30  # bytes of output kept in memory; longer runs are streamed to a file
