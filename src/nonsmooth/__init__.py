@@ -61,6 +61,7 @@ _PUBLIC = {
     "SchatzmanPaoli": "schemes.schatzman_paoli",
     "AdaptiveMoreau": "schemes.adaptive",
     "ExtrapolatedMoreau": "schemes.extrapolation",
+    "EventCapturing": "schemes.event_capturing",
     "EventDriven": "schemes.event_driven",
     "Exact": "contact.solvers",
     "ContactMethod": "contact.solvers",
@@ -190,6 +191,7 @@ if TYPE_CHECKING:
     from nonsmooth.results.result import Result as Result
     from nonsmooth.results.store import open_stream as open_stream
     from nonsmooth.schemes.adaptive import AdaptiveMoreau as AdaptiveMoreau
+    from nonsmooth.schemes.event_capturing import EventCapturing as EventCapturing
     from nonsmooth.schemes.event_driven import EventDriven as EventDriven
     from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau as ExtrapolatedMoreau
     from nonsmooth.schemes.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha

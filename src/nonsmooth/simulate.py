@@ -29,6 +29,7 @@ from nonsmooth.model.start import as_state, check_functions, check_mass, check_n
 from nonsmooth.results.result import Result
 from nonsmooth.schemes.adaptive import AdaptiveMoreau
 from nonsmooth.schemes.base import ConstantStep, Plan
+from nonsmooth.schemes.event_capturing import EventCapturing
 from nonsmooth.schemes.event_driven import EventDriven
 from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
 from nonsmooth.schemes.generalized_alpha import GeneralizedAlpha
@@ -49,6 +50,7 @@ METHODS: dict[str, Any] = {
         AdaptiveMoreau,
         ExtrapolatedMoreau,
         EventDriven,
+        EventCapturing,
         SlidingMode,
         GeneralizedAlpha,
     )

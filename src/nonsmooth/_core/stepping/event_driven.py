@@ -360,7 +360,7 @@ def hold(at_scene, at_state, t):
     held = False
     for l in range(model.size.n_laws):
         held = held or is_held(model, state, l)
-    if not held:
+    if not held or own.control.drifts:
         return OK
     for stage in range(3):
         if stage < 2:

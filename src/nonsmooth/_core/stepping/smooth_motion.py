@@ -54,6 +54,7 @@ Control = scalars(
     dt_max=float,
     error_order=int,
     stages=int,
+    drifts=int,  # constraints are left to what the integration makes of them
     # where the run stands
     dt_next=float,
     dt_smooth=float,  # length of the last step that was not cut by an event

@@ -1,0 +1,245 @@
+"""The scheme `event-capturing` (Acary 2012, sec. 5): a Runge-Kutta method of order p in smooth phases, short critical steps between.
+
+Equations in `_core.stepping.stages` (the stages, (62)-(64)) and `_core.stepping.event_capturing` (Algorithm 1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core.jit import VECTOR, Reference, address
+from nonsmooth._core.records.laws import USER_SET
+from nonsmooth._core.records.scene import BETWEEN, STEP
+from nonsmooth.contact.solvers import Exact, _Solver
+from nonsmooth.control.warn import warn_user
+from nonsmooth.errors import GrazingWarning, InputError, NonFiniteError, RangeError
+from nonsmooth.integrators.stage_tables import ALIASES, TABLES, StageTable, stage_table
+from nonsmooth.schemes.base import Plan, Scheme, checked_step
+from nonsmooth.schemes.extrapolation import time_scale
+from nonsmooth.schemes.run import SchemeRun
+from nonsmooth.schemes.theta import checked_choice
+
+FORMS = ("stabilised", "index-1", "index-2")
+STAGES = ("equalities", "complementarity")
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class EventCapturing(Scheme):
+    """Higher-order event capturing: Runge-Kutta in smooth phases, Moreau's step over the short critical steps between them.
+
+    Parameters
+    ----------
+    tableau : str
+        Runge-Kutta method of the smooth phases: implicit "radau1", "radau3", "radau5", "lobatto2", "lobatto4", "lobatto6", "SDIRK4";
+        half-explicit "midpoint2", "kutta3", "RK23", "rk4", "RK45" ("dopri5"), "RKF78", "DOP853". Digits are orders.
+    dt : float
+        Step of the grid; events cut steps of it in pieces.
+    rtol, atol : float
+        Instead of `dt`: tolerances of the error of a smooth step (by default 1e-6, and each component against the largest size it has had).
+    dt_max : float, optional
+        Longest step where `rtol` is given; a fiftieth of the span if left out.
+    critical_order : {0, 1}
+        Order q of the critical method: Moreau's step, or impact at the instant of the secant.
+    critical : float
+        C of the length C T (dt/T)^((p+1)/(q+1)) of a critical step; T is the time scale of the model at the start.
+    form : {"stabilised", "index-1", "index-2"}
+        What holds while a law is a constraint: accelerations in stages, positions and velocities after steps; accelerations only;
+        velocities in stages.
+    stages : {"equalities", "complementarity"}
+        Forces of closed contacts in stages: of constraints (62), or of the laws on accelerations (63).
+    acceleration_term : bool
+        False leaves d/dt(W^T) u out, as the formulas are printed: wrong for curved constraints, to see that it matters.
+    solver : Exact, PSOR or PJOR
+        Solver of impacts and of the laws on accelerations.
+    """
+
+    tableau: str = "radau5"
+    dt: float | None = None
+    rtol: float | None = None
+    atol: float = 0.0
+    dt_max: float | None = None
+    critical_order: int = 0
+    critical: float = 1e-5
+    form: str = "stabilised"
+    stages: str = "equalities"
+    acceleration_term: bool = True
+    solver: _Solver = field(default_factory=Exact)
+
+    name = "event-capturing"
+    locates = True
+    asks = ("kappa", "joints")
+
+    def __post_init__(self):
+        self._check_tableau()
+        if self.dt is not None:
+            if self.rtol is not None:
+                raise InputError(
+                    "`dt` and `rtol` are both given: a grid has a step, or steps follow a tolerance."
+                )
+            object.__setattr__(self, "dt", checked_step(self.dt))
+        elif self.rtol is None:
+            object.__setattr__(self, "rtol", 1e-6)
+        for name in ("rtol", "atol", "dt_max", "critical"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+                raise InputError(f"`{name}` is {value!r}: a number is wanted.")
+            if not math.isfinite(value):
+                raise NonFiniteError(f"`{name}` is {value!r}: it must be a finite number.")
+        if self.rtol is not None and not 10 * EPS <= self.rtol <= 1:
+            raise RangeError(f"`rtol` is {self.rtol:g}: it must lie between 2.3e-15 and 1.")
+        if self.atol < 0:
+            raise RangeError(
+                f"`atol` is {self.atol:g}: it must not be negative (0: rtol times the size of each component)."
+            )
+        if self.dt_max is not None and self.dt_max <= 0:
+            raise RangeError(f"`dt_max` is {self.dt_max:g}: it must be positive.")
+        if not 0.0 < self.critical <= 1.0:
+            raise RangeError(f"`critical` is {self.critical:g}: it must be positive and at most 1.")
+        if self.critical_order not in (0, 1) or isinstance(self.critical_order, bool):
+            raise InputError(f"`critical_order` is {self.critical_order!r}: 0 or 1 is wanted.")
+        if not isinstance(self.solver, _Solver):
+            raise InputError(f"`solver` is {self.solver!r}: give Exact(...), PSOR(...) or PJOR(...).")
+
+    def _check_tableau(self) -> None:
+        checked_choice("form", self.form, FORMS)
+        checked_choice("stages", self.stages, STAGES)
+        known = (*TABLES, *ALIASES)
+        if not isinstance(self.tableau, str) or self.tableau not in known:
+            raise InputError(f"`tableau` is {self.tableau!r}: one of {', '.join(known)} is wanted.")
+        if self.form == "index-2" and self.table.solves_velocities is None:
+            able = ", ".join(name for name in TABLES if stage_table(name).solves_velocities is not None)
+            raise InputError(
+                f'`tableau` {self.tableau!r} cannot carry the form "index-2": velocities of its stages do not determine their forces '
+                f"(its matrix, or its subdiagonal, has zeros); use one of {able}, or another form."
+            )
+        if self.form == "index-2" and self.stages == "complementarity":
+            raise InputError(
+                '`stages` "complementarity" is a law on accelerations: it does not go with form "index-2".'
+            )
+
+    @property
+    def table(self) -> StageTable:
+        """The Runge-Kutta method."""
+        return stage_table(self.tableau)
+
+    @property
+    def order(self) -> int:
+        """In smooth phases and, in coordinates, across events."""
+        return self.table.order
+
+    def options(self) -> dict[str, Any]:
+        names = (
+            "tableau", "dt", "rtol", "atol", "dt_max", "critical_order", "critical", "form", "stages", "acceleration_term",
+        )  # fmt: skip
+        chosen = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in chosen.items() if value is not None}
+
+    def audit(self, model, result, totals, plan: Plan, samples):
+        from nonsmooth.results.audit import audit_adaptive
+
+        promised = self.rtol if self.rtol is not None else totals["promised"]
+        audit = audit_adaptive(
+            model, result, totals, promised, self.atol, controlled=self.rtol is not None, midpoint_base=False
+        )
+        if totals["critical_steps"]:
+            audit.notes.append(forecast_note(totals))
+        return audit
+
+    def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> EventCapturingRun:
+        return EventCapturingRun(self, model, t, q, u, plan)
+
+
+def forecast_note(totals) -> str:
+    """How often the contacts struck in critical steps were those that close there."""
+    n, right = totals["critical_steps"], totals["forecast_right"]
+    text = f"forecast of impacts (37) right in {right} of {n} critical steps"
+    return text if right == n else text + f", wrong last at t = {totals['forecast_wrong_t']:.9g}"
+
+
+class EventCapturingRun(SchemeRun):
+    """A run of `EventCapturing` in progress."""
+
+    def __init__(self, scheme: EventCapturing, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
+        from nonsmooth._core.stepping import event_capturing, smooth_motion, stages
+
+        if np.any(model.laws.kind == USER_SET):
+            law = model.laws.name[int(np.argmax(model.laws.kind == USER_SET))]
+            raise InputError(
+                f'element {law!r} has a set of its own, whose modes cannot be told apart: use method="extrapolated-moreau".'
+            )
+        table, size = scheme.table, model.size()
+        self.own = smooth_motion.make_own(size, table.A, table.c, table.E)
+        inverse = table.solves_velocities
+        self.capture = stages.make_capture(
+            size, table.stages, np.ascontiguousarray(table.A[:-1, :-1] @ table.A[:-1, :-1]),
+            inverse if inverse is not None else np.zeros((1, 1)), np.array(model.differentiator.scales["q"], dtype=float),
+        )  # fmt: skip
+        super().__init__(
+            scheme, model, t, q, u, plan,
+            parts={
+                "step": (event_capturing.event_capturing_step, STEP),
+                "between": (event_capturing.event_capturing_between, BETWEEN),
+                "own": Reference(self.own), "control": Reference(self.capture),
+            },
+        )  # fmt: skip
+        if not scheme.acceleration_term:
+            self.scene.model.at.kappa = address(stages.no_acceleration_term, VECTOR)
+        span = plan.segments[-1][1] - t if plan.segments else 1.0
+        self._ask(scheme, table, span, time_scale(model, t, q, u, 50.0 * span))
+        self.own.scale[:] = np.abs(np.concatenate([q, u]))
+        self.info.order = table.order
+
+    def _ask(self, scheme: EventCapturing, table: StageTable, span: float, T: float) -> None:
+        """Options into the records."""
+        own, wanted = self.own.control, self.capture.control
+        p, q = table.order, scheme.critical_order
+        wanted.order, wanted.implicit, wanted.critical_order = p, table.implicit, q
+        wanted.index_2, wanted.complementary = scheme.form == "index-2", scheme.stages == "complementarity"
+        wanted.constant, wanted.exponent, wanted.time_scale = scheme.critical, (p + 1) / (q + 1), T
+        own.stages, own.error_order, own.drifts = table.stages, table.error_order, scheme.form != "stabilised"
+        if scheme.dt is not None:
+            wanted.dt, wanted.newton = scheme.dt, 1e-15
+            own.dt_max = own.dt_smooth = scheme.dt
+            own.dt_next = math.inf
+            # what a critical step of order 0 would leave of an instant: rebounds below it are rest
+            own.rtol = min(max(scheme.critical * (scheme.dt / T) ** (p + 1), 4 * EPS), 1e-2)
+        elif scheme.rtol is not None:
+            wanted.dt, wanted.newton = 0.0, max(1e-15, 1e-3 * scheme.rtol)
+            own.rtol, own.atol = scheme.rtol, scheme.atol
+            own.dt_max = scheme.dt_max if scheme.dt_max is not None else span / 50
+            own.dt_next = own.dt_smooth = 1e-2 * own.dt_max
+        own.jump = own.at_start = 1
+        self.promised = min(max((scheme.dt or 0.0) / T, 1e-6) ** p, 1e-2)
+
+    def begin_segment(self, t_begin: float, t_end: float) -> None:
+        super().begin_segment(t_begin, t_end)
+        # forces may jump at a breakpoint: what sticks may slip, what is closed may open
+        self.own.control.jump = 1
+        self.own.control.repeated = 0
+        wanted = self.capture.control
+        wanted.have_tangent = wanted.crossing = 0
+        wanted.grid_begin, wanted.grid_step, wanted.last_trial = t_begin, 0, 0.0
+
+    def totals(self) -> dict[str, Any]:
+        wanted = self.capture.control
+        return super().totals() | {
+            "promised": self.promised, "critical_steps": int(wanted.critical_steps), "forecast_right": int(wanted.forecast_right),
+            "forecast_wrong_t": float(wanted.t_wrong),
+        }  # fmt: skip
+
+    def warn(self) -> None:
+        """What a user should know of the run."""
+        control = self.own.control
+        if control.grazings:
+            warn_user(
+                f"a contact was touched without speed near t = {control.t_grazing:.9g} ({int(control.grazings)} such instants): whether it "
+                "closes there depends on errors of the size of the tolerance.",
+                GrazingWarning,
+            )
