@@ -63,6 +63,8 @@ _PUBLIC = {
     "ExtrapolatedMoreau": "schemes.extrapolation",
     "EventCapturing": "schemes.event_capturing",
     "EventDriven": "schemes.event_driven",
+    "Sampled": "schemes.controllers",
+    "Hysteresis": "schemes.controllers",
     "Exact": "contact.solvers",
     "ContactMethod": "contact.solvers",
     "PSOR": "contact.solvers",
@@ -191,6 +193,8 @@ if TYPE_CHECKING:
     from nonsmooth.results.result import Result as Result
     from nonsmooth.results.store import open_stream as open_stream
     from nonsmooth.schemes.adaptive import AdaptiveMoreau as AdaptiveMoreau
+    from nonsmooth.schemes.controllers import Hysteresis as Hysteresis
+    from nonsmooth.schemes.controllers import Sampled as Sampled
     from nonsmooth.schemes.event_capturing import EventCapturing as EventCapturing
     from nonsmooth.schemes.event_driven import EventDriven as EventDriven
     from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau as ExtrapolatedMoreau

@@ -16,6 +16,7 @@ from nonsmooth.control.driver import Driver
 from nonsmooth.errors import InputError, RangeError
 from nonsmooth.integrators.driver import METHODS
 from nonsmooth.model.system import MechanicalSystem
+from nonsmooth.results.error_estimate import SHORTER, estimate, second_pass
 from nonsmooth.sliding import arguments
 from nonsmooth.sliding.compiled import compile_system
 from nonsmooth.sliding.groups import FilippovSystem, Group, relay, sign_term
@@ -24,6 +25,9 @@ from nonsmooth.sliding.outcome import result_of
 from nonsmooth.sliding.run import FilippovRun, Options
 
 __all__ = ["FilippovSystem", "Group", "relay", "sign_term", "solve_filippov"]
+
+#: A second integrator for `verify`.
+OTHER_METHOD = {"RK23": "RK45", "DOP853": "RKF78", "Radau": "SDIRK4", "SDIRK4": "Radau"}
 
 #: Comparison methods of Stewart 1996, sec. 5.
 SELECTION_METHODS = ("taubert-euler", "taubert-rk4")
@@ -50,6 +54,7 @@ def solve_filippov(
     time_limit=None,
     progress=None,
     facets=None,
+    verify=False,
 ):
     """Solve ``x' in F(t, x)`` for a Filippov system given by regions.
 
@@ -94,6 +99,8 @@ def solve_filippov(
     facets : int, optional
         For a mechanical system with friction in a plane: the disk of forces is replaced by a regular polygon of the same
         area with this even number of sides.
+    verify : bool
+        Run a second integrator, too, and put the deviation into ``result.verification``.
 
     Returns
     -------
@@ -178,6 +185,30 @@ def solve_filippov(
     with first_use("solve_filippov", progress):
         result = driver.drive()
     run.release()
+    if dt is None:
+        told = dict(
+            t_eval=t_eval, first_step=first_step, max_step=SHORTER * max_step, choose=choose, location=location, max_steps=10 * max_steps,
+            max_events=10 * max_events, time_limit=time_limit, progress=False,
+        )  # fmt: skip
+
+        def again(method=method, factor=1.0):
+            """The same run with another integrator or other tolerances."""
+            return solve_filippov(
+                system,
+                (t0, t1),
+                x,
+                method=method,
+                rtol=rtol * factor,
+                atol=np.multiply(atol, factor),
+                epsilon=epsilon,
+                **told,
+            )
+
+        factor, against = second_pass(rtol)
+        result._second = (lambda: again(factor=factor)), against
+        if verify:
+            other = OTHER_METHOD.get(method, "DOP853")
+            result.verification = estimate(result, lambda: again(method=other), f"integrator {other}")
     return result
 
 

@@ -35,6 +35,7 @@ from nonsmooth.integrators.driver import METHODS
 from nonsmooth.integrators.scipy_solver import solver_class, validated_tolerances
 from nonsmooth.results.audit.lazy import LazyAudit
 from nonsmooth.results.audit.ode import audit_ode
+from nonsmooth.results.error_estimate import SHORTER, estimate, second_pass
 from nonsmooth.results.result import Result
 
 __all__ = ["IvpResult", "Switch", "solve_ivp"]
@@ -43,6 +44,16 @@ _OWN_OPTIONS = {field.name for field in fields(SwitchOptions)}
 _SCIPY_ONLY = ("BDF", "LSODA")
 _DRAWN = 5000  # rows up to which a result keeps the polynomials of its steps for pictures
 
+
+#: A second method for `verify`: of another kind, fit for the same problems.
+OTHER_METHOD = {
+    "RK23": "RK45",
+    "DOP853": "RKF78",
+    "Radau": "SDIRK4",
+    "SDIRK4": "Radau",
+    "BDF": "Radau",
+    "LSODA": "Radau",
+}
 
 #: What `solve_ivp` returns has SciPy's fields and those of every other result.
 IvpResult = Result
@@ -61,6 +72,7 @@ def solve_ivp(
     *,
     switches: Sequence[Switch] | Switch | None = None,
     compile: bool = False,
+    verify: bool = False,
     **options: Any,
 ) -> Result:
     """Solve an initial value problem, smooth or with switches.
@@ -78,6 +90,8 @@ def solve_ivp(
     switches : sequence of Switch
     compile : bool
         Compile `fun` and the functions of the switches (jitted functions always run compiled).
+    verify : bool
+        Run a second method, too, and put the deviation into ``result.verification``.
     **options
         ``rtol, atol, max_step, first_step, jac, ...`` as in SciPy; with switches also those of
         `nonsmooth.events.options.SwitchOptions`.
@@ -102,6 +116,47 @@ def solve_ivp(
     typed reason in ``result.error``. An exception raised inside a user function passes through unchanged,
     with a note.
     """
+    given = dict(options)
+    y_start = np.array(y0)
+    result = _solve(
+        fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, switches, compile, options
+    )
+
+    def again(method=method, factor=1.0):
+        """The same run with another method or other tolerances."""
+        tolerances = {"rtol": given.get("rtol", 1e-3), "atol": given.get("atol", 1e-6)}
+        changed = {name: np.multiply(value, factor) for name, value in tolerances.items()}
+        if np.isfinite(given.get("max_step", np.inf)):
+            changed["max_step"] = SHORTER * given["max_step"]
+        return _solve(
+            fun,
+            t_span,
+            y_start,
+            method,
+            t_eval,
+            False,
+            events,
+            vectorized,
+            args,
+            switches,
+            compile,
+            given | changed,
+        )
+
+    factor, against = second_pass(given.get("rtol", 1e-3))
+    result._second = (lambda: again(factor=factor)), against
+    if verify:
+        name = method if isinstance(method, str) else method.__name__
+        other = OTHER_METHOD.get(name, "DOP853")
+        result.verification = estimate(result, lambda: again(method=other), f"method {other}")
+    return result
+
+
+def _solve(
+    fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, switches, compile, options
+):
+    """One run; see `solve_ivp`."""
+    options = dict(options)
     if isinstance(switches, Switch):
         switches = (switches,)
     if switches is not None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass, replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from nonsmooth._core.compile_notice import first_use
+from nonsmooth._core.records.laws import USER_SET
 from nonsmooth.control.driver import INTERRUPTED, Driver
 from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import (
@@ -21,14 +22,19 @@ from nonsmooth.errors import (
     RangeError,
     ShapeError,
     StepLimitError,
+    StorageError,
     ZenoWarning,
 )
 from nonsmooth.model.check_derivatives import check_along, check_at_start
+from nonsmooth.model.names import check_label
 from nonsmooth.model.rotations import unit_quaternions
 from nonsmooth.model.start import as_state, check_functions, check_mass, check_normals, consistent_start
+from nonsmooth.results.dense import NODES, DenseSolution
+from nonsmooth.results.error_estimate import SHORTER, estimate, second_pass
 from nonsmooth.results.result import Result
 from nonsmooth.schemes.adaptive import AdaptiveMoreau
 from nonsmooth.schemes.base import ConstantStep, Plan
+from nonsmooth.schemes.controllers import Controllers
 from nonsmooth.schemes.event_capturing import EventCapturing
 from nonsmooth.schemes.event_driven import EventDriven
 from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
@@ -39,6 +45,7 @@ from nonsmooth.schemes.schatzman_paoli import SchatzmanPaoli
 from nonsmooth.schemes.simulation import STREAMED, Simulation
 from nonsmooth.schemes.sliding_mode import SlidingMode
 from nonsmooth.schemes.theta import Theta
+from nonsmooth.schemes.user_events import UserEvents, as_events, with_user_events
 
 #: Schemes by name. A value is a class of options; an instance of it is accepted as `method`, too.
 METHODS: dict[str, Any] = {
@@ -57,6 +64,7 @@ METHODS: dict[str, Any] = {
 }
 
 MEMORY_LIMIT = 4 * 2**30  # bytes of output kept in memory; longer runs are streamed to a file
+MOST_STEPS = 10**7  # of a scheme that chooses its steps, unless a user says otherwise
 STREAM_ROWS = 16384
 
 
@@ -70,6 +78,9 @@ def simulate(
     dt: float | None = None,
     t_eval: Any = None,
     every: int = 1,
+    events: Any = None,
+    dense_output: bool = False,
+    controllers: Any = (),
     breakpoints: Sequence[float] = (),
     on_failure: str = "raise",
     dump_path: str | PathLike[str] = "failed_step.hdf5",
@@ -80,8 +91,11 @@ def simulate(
     overwrite: bool = False,
     progress: bool | None = None,
     max_steps: int | None = None,
+    memory_limit: float = MEMORY_LIMIT,
     time_limit: float | None = None,
+    watch: bool = True,
     audit: bool = True,
+    verify: bool = False,
     problem_name: str | None = None,
     coordinate_names: Sequence[str] = (),
     **options: Any,
@@ -103,6 +117,15 @@ def simulate(
         Instants to store; default: steps. Values are right limits.
     every : int
         Store every k-th step.
+    events : callable or sequence of callables
+        SciPy-style ``event(t, q, u[, p]) -> float``; its zeros are events of kind "event". Attributes: ``terminal`` (the run ends at the
+        first, or n-th), ``direction`` (-1, 0, 1), ``reset(t, q, u[, p]) -> (q, u)`` (the run goes on from there), ``name``. A
+        ``Switch(g, direction=..., terminal=..., reset=..., name=...)`` says the same.
+    dense_output : bool
+        Add ``result.sol(t)``, the state (q, u) at any instant, as accurate as the scheme is; the run takes several times as long.
+    controllers : sequence of Sampled and Hysteresis
+        What changes parameters during the run: outputs held between samples, switches with memory; ``result.outputs`` has what they
+        did.
     breakpoints : sequence of float
         Instants at which `force`, `gap`, ... are discontinuous in time; steps end on them exactly.
     on_failure : {"raise", "halve", "accept", "dump"}
@@ -121,10 +144,17 @@ def simulate(
     progress : bool
         Progress bar; by default on a terminal only. False: nothing is said about compilation either.
     max_steps : int
+        Steps after which the run stops with `StepLimitError`; 1e7 by default where the scheme chooses its steps.
+    memory_limit : float
+        Bytes of output kept in memory, 4 GiB by default; longer runs are streamed (`output`) or thinned (`every`, `t_eval`).
     time_limit : float
         Seconds after which the run stops with `StepLimitError`.
+    watch : bool
+        End a run that no longer gets on (endless changes of mode, steps without progress) with `StepLimitError`.
     audit : bool
         Whether to recompute a sample of steps by a second route (not done for an interrupted run).
+    verify : bool
+        Run a second scheme, too, and put the deviation from it into ``result.verification``.
 
     Returns
     -------
@@ -155,10 +185,18 @@ def simulate(
     if system.kinematics is None and q.shape != u.shape:
         raise ShapeError(f"`q0` has shape {q.shape} and `u0` has shape {u.shape}: they must agree.")
     every = _whole("every", every)
+    check_label(problem_name, "`problem_name`")
+    for k, name in enumerate(coordinate_names):
+        check_label(name, f"`coordinate_names[{k}]`")
     if max_steps is not None:
         max_steps = _whole("max_steps", max_steps)
     if time_limit is not None and not (isinstance(time_limit, int | float) and time_limit > 0):
         raise RangeError(f"`time_limit` is {time_limit!r}: a positive number of seconds is wanted.")
+    asked = as_events(events)
+    if dense_output and (t_eval is not None or every > 1 or output is not None):
+        raise InputError(
+            "`dense_output` needs all steps in memory: leave out `t_eval`, `every` and `output`; result.sol(t) gives any instant."
+        )
     scheme = _scheme(method, dt, options)
     segments = _segments(t_0, t_1, breakpoints, scheme)
     instants = _instants(t_eval, t_0, t_1)
@@ -173,28 +211,89 @@ def simulate(
         check_normals(model, t_0, q)
         check_at_start(model, t_0, q, u)
         q, u = consistent_start(
-            model, t_0, q, u, project, resolve, t_1 - t_0, getattr(scheme, "reaches", False)
+            model,
+            t_0,
+            q,
+            u,
+            project,
+            resolve,
+            t_1 - t_0,
+            getattr(scheme, "reaches", False),
+            getattr(scheme, "dt", None),
         )
-        return _run(
+        control = Controllers(controllers, model, t_0, t_1, q, u) if _some(controllers) else None
+        if control is not None:
+            asked = [*asked, *control.events()]
+            segments = _segments(t_0, t_1, [*np.ravel(breakpoints), *control.instants()], scheme)
+        watched = UserEvents(asked, model, t_0, q, u) if asked else None
+        result = _run(
             model, scheme, t_0, segments, q, u, instants, every, on_failure, on_energy_gain, output, overwrite, progress,
-            max_steps, time_limit, audit, problem_name or system.name, coordinate_names, dump_path,
+            max_steps, time_limit, audit, problem_name or system.name, coordinate_names, dump_path, watched, dense_output,
+            memory_limit, watch, control,
         )  # fmt: skip
+
+    def again(method):
+        """The same run by another scheme or to another tolerance."""
+        end = float(result.t[-1]) if len(result) and result.status != 1 else t_1
+        return simulate(
+            system, (t_0, end), q, u, method, events=events, controllers=controllers,
+            breakpoints=breakpoints, on_failure=on_failure, on_energy_gain="ignore", progress=False, time_limit=time_limit, audit=False,
+        )  # fmt: skip
+
+    tighter, against = _tighter(scheme, result)
+    if tighter is not None:
+        result._second = (lambda: again(tighter)), against
+    if verify:
+        other = _other_scheme(scheme, model)
+        result.verification = estimate(result, lambda: again(other), f"{other.name}, rtol = {other.rtol:g}")
+    return result
+
+
+def _tighter(scheme, result):
+    """The scheme of a second pass with another tolerance and what it is called; None for schemes that keep none."""
+    known = {entry.name for entry in fields(scheme)} if is_dataclass(scheme) else set()
+    rtol = getattr(scheme, "rtol", None)
+    fixed = isinstance(scheme, ExtrapolatedMoreau) and scheme.order is not None
+    if "rtol" not in known or not rtol or fixed:
+        return None, ""
+    factor, against = second_pass(rtol)
+    changes = {"rtol": factor * rtol}
+    if "atol" in known and scheme.atol:
+        changes["atol"] = factor * scheme.atol
+    # steps that were as long as they may be would be so again, with the same error
+    if "dt_max" in known and np.any(result.dt > 0):
+        changes["dt_max"] = SHORTER * float(np.max(result.dt))
+    return replace(scheme, **changes), against
+
+
+def _other_scheme(scheme, model):
+    """A second scheme for `verify`: the other one of those that keep a tolerance."""
+    rtol = getattr(scheme, "rtol", 1e-8)
+    user_sets = bool(np.any(model.laws.kind == USER_SET))  # whose modes `event-driven` cannot tell apart
+    return (
+        ExtrapolatedMoreau(rtol=rtol)
+        if isinstance(scheme, EventDriven) or user_sets
+        else EventDriven(rtol=rtol)
+    )
 
 
 def _run(
     model, scheme, t_0, segments, q, u, instants, every, on_failure, on_energy_gain, output, overwrite, progress, max_steps,
-    time_limit, audit, problem_name, coordinate_names, dump_path,
+    time_limit, audit, problem_name, coordinate_names, dump_path, watched, dense_output,
+    memory_limit, watch, control,
 ):  # fmt: skip
     laws = model.laws
     steps = scheme.estimate_steps(segments) if segments else 0
     adaptive = steps is None
     columns = instants.size if instants is not None else STREAM_ROWS if adaptive else steps // every + 2
     bytes_per_column = 8 * (6 + model.n_q + model.n_u + laws.n_rows) + laws.n_laws
-    if output is None and columns * bytes_per_column > MEMORY_LIMIT:
+    if output is None and columns * bytes_per_column > memory_limit:
         raise InputError(
             f"{columns} columns of output would take {columns * bytes_per_column / 2**30:.1f} GiB of memory: store every k-th "
-            "step (every=k), give t_eval, or stream to a file (output=path)."
+            "step (every=k), give t_eval, stream to a file (output=path), or raise memory_limit (bytes)."
         )
+    if max_steps is None and adaptive:
+        max_steps = MOST_STEPS
     # the last entry is never reached: the loop stores what is asked for and nothing else
     later = np.zeros(0) if instants is None else np.append(instants[instants > t_0], math.inf)
     plan = Plan(
@@ -204,6 +303,9 @@ def _run(
         capacity=max(columns + 1 if output is None else min(columns, STREAM_ROWS), 4),
         accept=on_failure == "accept",
         keep_begin=(instants is not None or every > 1) and not adaptive,
+        watched=watched,
+        controllers=control,
+        nodes=NODES if dense_output and adaptive else (),
     )
     if output is not None and instants is not None:
         plan.capacity = columns + 1  # one row to spare: a full buffer stops the loop
@@ -225,10 +327,12 @@ def _run(
     if instants is None or (instants.size and instants[0] == t_0):
         run.store_start(t_0)
 
-    simulation = Simulation(run, plan, on_failure, writer, dump_path)
+    simulation = Simulation(run, plan, on_failure, writer, dump_path, memory_limit)
 
     def finish(status, message):
-        return _finish(model, scheme, simulation, status, message, audit, on_energy_gain, origin)
+        return _finish(
+            model, scheme, simulation, status, message, audit, on_energy_gain, origin, dense_output
+        )
 
     if not segments:  # an empty span: the start is the result
         return finish(0, "the span is empty")
@@ -240,18 +344,25 @@ def _run(
         max_steps=max_steps,
         time_limit=time_limit,
         progress=progress,
+        watch=watch and adaptive,
     ).drive()
 
 
-def _finish(model, scheme, simulation, status, message, audit, on_energy_gain, origin):
+def _finish(model, scheme, simulation, status, message, audit, on_energy_gain, origin, dense_output=False):
     laws, run, plan, writer = model.laws, simulation.run, simulation.plan, simulation.writer
     columns = simulation.columns()
-    passed = [end for _, end in plan.segments[:-1] if end <= run.t]
-    events = event_table(*simulation.events(), laws, passed)
+    if status == 0 and simulation.ended:
+        status, message = 1, "stopped by a terminal event"
+    none = set(simulation.cuts) | set(plan.controllers.instants() if plan.controllers else ())
+    passed = [end for _, end in plan.segments[:-1] if end <= run.t and end not in none]
+    raw, times = simulation.events()
+    events, unwritten = (
+        event_table(raw[k:], times[k:], laws, passed) for k in ((0, simulation.written) if writer else (0, 0))
+    )
     zeno = accumulation_points(events, laws) if scheme.locates else ()
     if len(zeno):
-        events = merged(events, zeno)
-        if status == 0:
+        events, unwritten = merged(events, zeno), merged(unwritten, zeno)
+        if status >= 0:
             first = zeno[0]
             warn_user(
                 f"the impacts of {first.name!r} accumulate at t = {first.t:.9g}"
@@ -259,10 +370,11 @@ def _finish(model, scheme, simulation, status, message, audit, on_energy_gain, o
                 + "; they are passed with steps of the smallest size.",
                 ZenoWarning,
             )
-    if status == 0:
+    if status >= 0:
         run.warn()
     totals = run.totals() | {"t_span": (plan.segments[0][0] if plan.segments else run.t, run.t)}
     begin = {name: columns.pop(name) for name in ("q_B", "u_B") if name in columns}
+    nodes = {name: columns.pop(name) for name in ("q_nodes", "u_nodes") if name in columns}
     P_J = columns.pop("P_J")
     counters = {
         "nsteps": run.steps,
@@ -279,28 +391,58 @@ def _finish(model, scheme, simulation, status, message, audit, on_energy_gain, o
     )
     if audit and status != INTERRUPTED:  # who interrupts does not want to wait
         samples = _samples(columns, begin, P_J, plan, scheme) if begin else None
-        with np.errstate(over="ignore", invalid="ignore"):  # of a run that ends in overflow
-            result.audit = scheme.audit(model, result, totals, plan, samples)
-        if on_energy_gain == "ignore":
+        try:
+            result.audit = _audit_of(model, scheme, result, totals, plan, samples)
+        except Exception:  # of a run that failed: a function that raised there may do so again
+            if status >= 0:
+                raise
+        if result.audit is not None and on_energy_gain == "ignore":
             result.audit.energy_gains["accepted"] = True
-        clipped = _clipped(scheme, plan.segments)
-        if clipped:
-            result.audit.notes.append(clipped)
-        if status == 0:
-            result.audit.notes += check_along(model, result.t, result.q, result.u)
-        if model.callbacks:
-            result.audit.notes.append("run as Python callbacks: " + ", ".join(model.callbacks))
+    if plan.watched:
+        result.events = events = with_user_events(events, plan.watched)
+        unwritten = with_user_events(unwritten, plan.watched)
+        result.extra |= plan.watched.fields()
+    if plan.controllers:
+        result.extra["outputs"] = plan.controllers.outputs()
+    if dense_output:
+        result.extra["sol"] = _solution(result, nodes, plan.nodes)
     if totals["unconverged"]:
         result.message += f"; {totals['unconverged']} steps with an unconverged contact problem were accepted"
     if writer is not None:
-        writer.append({name: getattr(result, name) for name in STREAMED})
-        writer.finish(status=status, message=result.message, events=events, audit=result.audit, **counters)
+        try:
+            writer.append({name: getattr(result, name) for name in STREAMED}, unwritten)
+            writer.finish(
+                status=status,
+                message=result.message,
+                events=events,
+                audit=result.audit,
+                extra=result.extra,
+                **counters,
+            )
+        except StorageError as exc:  # e.g. the disk is full: what there is stays in memory
+            kept = writer.columns()
+            extra = result.extra | {"P_J": kept.pop("P_J")}
+            message = result.message if status < 0 else f"stopped at t = {run.t:.9g}: {exc}"
+            exc.partial = Result(
+                **kept,
+                events=events,
+                status=min(status, -1),
+                message=message,
+                extra=extra,
+                audit=result.audit,
+                **counters,
+                **origin,
+            )
+            exc.partial._model = model
+            if status < 0:
+                return exc.partial
+            raise
         # what is in memory is the tail only: hand out the whole run, read from the file where it is looked at
         result = Result.load(writer.path, lazy=True)
     result._model = model  # for what is asked of the result later: scene, gaps, energy
     # the audit, where there is one, tells gains from answers to forces; the totals of the loop do not
     gains = _gains_of(totals) if result.audit is None else result.audit.energy_gains
-    if gains["count"] and on_energy_gain != "ignore" and status == 0:
+    if gains["count"] and on_energy_gain != "ignore" and status >= 0:
         text = (
             f"an impact raised the kinetic energy at t = {gains['t']:.6g} (law {gains['law']!r}, "
             f"T from {gains['T_before']:.6g} to {gains['T_after']:.6g}; {gains['count']} such steps): Newton's "
@@ -313,6 +455,60 @@ def _finish(model, scheme, simulation, status, message, audit, on_energy_gain, o
             raise error
         warn_user(text, EnergyGainWarning)
     return result
+
+
+def _audit_of(model, scheme, result, totals, plan, samples):
+    """The audit of a run, with what else should be said of it."""
+    with np.errstate(over="ignore", invalid="ignore"):  # of a run that ends in overflow
+        audit = _audited(model, scheme, result, totals, plan, samples)
+    clipped = _clipped(scheme, plan.segments)
+    if clipped:
+        audit.notes.append(clipped)
+    if result.status >= 0:
+        audit.notes += check_along(model, result.t, result.q, result.u)
+    if model.callbacks:
+        audit.notes.append("run as Python callbacks: " + ", ".join(model.callbacks))
+    return audit
+
+
+def _audited(model, scheme, result, totals, plan, samples):
+    """The audit of a run; where controllers change parameters, of the longest time in which they did not."""
+    control = plan.controllers
+    if control is None or not len(result):
+        return scheme.audit(model, result, totals, plan, samples)
+    now = control.held.flat.copy()
+    begin, end = control.longest(result.t)
+    within = (result.t >= begin) & (result.t <= end)
+    if samples is not None:
+        inside = (samples["t_E"] - samples["dt"] >= begin) & (samples["t_E"] <= end)
+        samples = {name: array[..., inside] for name, array in samples.items()}
+    columns = {name: getattr(result, name)[..., within] for name in STREAMED if name != "P_J"}
+    extra = {name: value[..., within] for name, value in result.extra.items() if name == "P_J"}
+    part = Result(
+        **columns,
+        events=result.events.between(begin, end),
+        extra=extra,
+        nsteps=result.nsteps,
+        nbase=result.nbase,
+        law_names=result.law_names,
+    )
+    audit = scheme.audit(model, part, totals, plan, samples)
+    audit.notes.append(f"controllers change parameters: recomputed from t = {begin:.9g} to {end:.9g} only")
+    control.held.flat[:] = now
+    return audit
+
+
+def _some(controllers) -> bool:
+    """Whether any controllers are given."""
+    return not isinstance(controllers, tuple | list) or len(controllers) > 0
+
+
+def _solution(result, nodes, places):
+    """``sol(t)`` from columns and the states inside steps."""
+    inside = np.zeros((0, *result.y.shape))
+    if nodes:
+        inside = np.concatenate([nodes["q_nodes"], nodes["u_nodes"]], axis=1)
+    return DenseSolution(result.t, result.y, inside, places)
 
 
 def _gains_of(totals):

@@ -1,5 +1,6 @@
 """FCLIB files: round trips, and files that are damaged or hostile."""
 
+import contextlib
 from pathlib import Path
 
 import h5py
@@ -276,3 +277,46 @@ def test_untrusted_files_are_read_in_a_child(file, tmp_path):
     assert read_fclib(file, untrusted=True).n_contacts == 2
     (tmp_path / "bad.hdf5").write_bytes(file.read_bytes()[:900])
     refuse(tmp_path / "bad.hdf5", untrusted=True)
+
+
+def test_arrays_that_were_never_written_are_refused_at_once(tmp_path):
+    """A file of some kilobytes that declares 3.2 GB."""
+    path = tmp_path / "declared.hdf5"
+    write_fclib(path, ContactProblem(np.eye(3), -np.ones(3), np.array([0.5]), 3))
+    with h5py.File(path, "r+") as file:
+        del file["fclib_local/W/x"]
+        file["fclib_local/W"].create_dataset("x", shape=(400_000_000,), dtype="f8")
+    assert path.stat().st_size < 100_000
+    with pytest.raises(ResultFormatError, match="no numbers were ever written"):
+        read_fclib(path)
+    with h5py.File(path, "r+") as file:
+        del file["fclib_local/W/x"]
+        file["fclib_local/W"].create_dataset(
+            "x", shape=(400_000_000,), dtype="f8", chunks=(1000,), compression="gzip"
+        )
+    with pytest.raises(ResultFormatError, match="no numbers were ever written"):
+        read_fclib(path)
+
+
+@pytest.mark.parametrize("place", ["spacedim", "vectors/mu", "vectors/q", "W/p", "W/x", "W/m", "info/title"])
+def test_odd_types_are_typed_errors(tmp_path, place):
+    path = tmp_path / "odd.hdf5"
+    odd = [
+        h5py.h5t.STD_REF_OBJ,
+        h5py.h5t.UNIX_D32LE,
+        h5py.h5t.STD_B8LE,
+        h5py.h5t.py_create(h5py.string_dtype(), logical=True),
+    ]
+    for kind in odd:
+        write_fclib(path, ContactProblem(np.eye(3), -np.ones(3), np.array([0.5]), 3), overwrite=True)
+        with h5py.File(path, "r+") as file:
+            group, _, name = ("fclib_local/" + place).rpartition("/")
+            del file[group][name]
+            space = h5py.h5s.create_simple((1,))
+            h5py.h5d.create(file[group].id, name.encode(), kind, space)
+        if place == "info/title":
+            with contextlib.suppress(ResultFormatError):
+                read_fclib(path)  # a text that is none is left out
+        else:
+            with pytest.raises(ResultFormatError):
+                read_fclib(path)

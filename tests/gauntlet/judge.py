@@ -46,7 +46,8 @@ class Verdict:
     error: float = np.nan  # largest error of a state over the running scale, in units of rtol
     event_error: float = np.nan  # largest error of an instant over the span, in units of rtol
     steps: int = 0
-    estimate: float = np.nan  # the run's own estimate of the error at the end over the true one
+    estimate: float = np.nan  # the run's own estimate of the error at the end
+    error_end: float = np.nan  # the true one
 
 
 def load(*families):
@@ -76,8 +77,8 @@ def attempt(record, rtol, **options):
     return found, [w.category for w in heard]
 
 
-def judge(record, rtol, found, heard=()):
-    """The verdict on a result (or on the error raised instead)."""
+def judge(record, rtol, found, heard=(), estimated=False):
+    """The verdict on a result (or on the error raised instead); with `estimated` also on its estimate of the error, a second run."""
     name = record["name"]
     if isinstance(found, Exception):
         steps = getattr(found.partial, "nsteps", 0) if found.partial is not None else 0
@@ -88,7 +89,8 @@ def judge(record, rtol, found, heard=()):
     error = state_error(record, found.q, found.u)
     event_error, why = compare_events(record, rtol, found.events)
     verdict = Verdict(name, rtol, "within", why, error.max() / rtol, event_error / rtol, found.nsteps)
-    verdict.estimate = estimate_ratio(record, found, error[-1])
+    if estimated:
+        verdict.estimate, verdict.error_end = float(found.error_estimate), float(error[-1])
     if not error.max() <= FACTOR * rtol:
         at = record["reference"]["t"][int(np.argmax(error > FACTOR * rtol))]
         verdict.kind, verdict.why = "wrong", f"states from t = {at:.6g} on" + (f"; {why}" if why else "")
@@ -119,12 +121,13 @@ def state_error(record, q, u):
     return np.where(np.isfinite(worst), worst, np.inf)
 
 
-def estimate_ratio(record, found, true):
-    """The run's estimate of its error at the end over the true one; NaN if the run has none."""
-    estimate = getattr(found, "error_estimate", None)
-    if estimate is None:
-        return np.nan
-    return float(np.max(estimate)) / max(true, 1e-300)
+def estimate_holds(verdict):
+    """Whether an estimate lies between a tenth and thirty times the true error, or both are below a tenth of `rtol`; and whether it
+    is far too small."""
+    estimate, true = verdict.estimate, verdict.error_end
+    if max(estimate, true) <= 0.1 * verdict.rtol:
+        return True, False
+    return 0.1 * true <= estimate <= 30.0 * true, estimate < 0.1 * true
 
 
 # -- events ---------------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
+import nonsmooth as ns
 from nonsmooth import Contact, ConvexSet, FrictionElement, Joint, MechanicalSystem, SetValuedElement, simulate
 from nonsmooth.errors import (
     InconsistentStateError,
@@ -149,3 +150,25 @@ def test_redundant_joints_are_accepted_with_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         simulate(two_bars(lambda q: q[0] - q[1]), (0, 1), [0.0, 0.0], [0.0, 0.0], dt=0.1)
+
+
+@pytest.mark.filterwarnings("ignore::nonsmooth.errors.NonsmoothWarning")
+@pytest.mark.parametrize("options", [{"dt": 1e-3}, {"rtol": 1e-6}], ids=["moreau", "default"])
+def test_every_stored_state_is_a_start(options):
+    """A ball that bounces and comes to rest goes on from 60 of its own states, to rounding for constant steps."""
+    ball = ns.MechanicalSystem(1.0, -9.81, ns.Contact(lambda t, q: q[0], restitution=0.5))
+    whole = ns.simulate(ball, (0, 3), [1.0], [0.0], **options)
+    for k in np.unique(np.linspace(0, len(whole) - 2, 60).astype(int)):
+        rest = ns.simulate(ball, (whole.t[k], 3), whole.q[:, k], whole.u[:, k], audit=False, **options)
+        off = np.max(np.abs(rest.y[:, -1] - whole.y[:, -1]))
+        assert off <= (1e-12 if "dt" in options else 10 * 1e-6), (k, whole.t[k])
+
+
+def test_a_contact_that_is_open_may_have_no_gradient_at_the_start():
+    bowl = ns.Contact(lambda t, q: 1.0 - q[0] ** 2, name="bowl")
+    system = ns.MechanicalSystem(1.0, lambda t, q, u: np.array([2.0]), bowl)
+    result = ns.simulate(system, (0, 2), [0.0], [0.0], dt=1e-3)
+    assert result.q[0, -1] == pytest.approx(1.0, abs=3e-3)
+    closed = ns.MechanicalSystem(1.0, lambda t, q, u: np.array([2.0]), ns.Contact(lambda t, q: -(q[0] ** 2)))
+    with pytest.raises(ModelError, match="direction"):
+        ns.simulate(closed, (0, 2), [0.0], [0.0], dt=1e-3)

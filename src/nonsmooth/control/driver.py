@@ -36,6 +36,7 @@ from nonsmooth.model.user_errors import user_error
 
 from .progress import Progress
 from .signals import HeldSignals
+from .stall import StallWatch
 
 #: Seconds a slice is meant to last, and steps of the first one.
 SLICE_SECONDS = 0.03
@@ -79,6 +80,8 @@ class Driver:
         None shows a bar on a terminal only.
     first_slice : int
         Steps of the first slice: fewer where a step is known to be slow.
+    watch : bool
+        Whether a run that no longer gets on is ended (see `stall`).
     """
 
     def __init__(
@@ -92,10 +95,12 @@ class Driver:
         time_limit: float | None = None,
         progress: bool | None = None,
         first_slice: int = FIRST_SLICE,
+        watch: bool = True,
     ):
         self.run, self.finish, self.span, self.door = run, finish, span, door
         self.max_steps, self.time_limit, self.progress = max_steps, time_limit, progress
         self.budget = first_slice
+        self.watch = StallWatch(run, span, door) if watch else None
 
     def drive(self) -> Any:
         """Run to the end and return the result; exceptions carry the result so far as ``exc.partial``."""
@@ -109,6 +114,7 @@ class Driver:
                         break
                     self._slice()
                     run.collect()
+                    self._refuse_stalled()
                     bar.update(run.t)
                     signals.deliver()
         except BaseException as exc:
@@ -124,11 +130,21 @@ class Driver:
         budget = self.budget
         if self.max_steps is not None:
             budget = min(budget, self.max_steps - self.run.steps)
+        if self.watch is not None:
+            budget = self.watch.budget(budget)
         tick = time.perf_counter()
         self.run.advance(budget)
         elapsed = time.perf_counter() - tick
         factor = min(SLICE_SECONDS / max(elapsed, 1e-6), 16.0)
         self.budget = int(min(max(self.budget * factor, 1), 10_000_000))
+
+    def _refuse_stalled(self) -> None:
+        if self.watch is None or self.run.done:
+            return
+        try:
+            self.watch.look()
+        except StepLimitError as error:
+            self.run.refuse(error)
 
     def _within_limits(self) -> bool:
         run = self.run
@@ -159,7 +175,10 @@ class Driver:
                 exc.add_note(
                     f"during a step from t = {run.t:.9g} (step {run.steps}) of {self.door}; the result so far is `exc.partial`"
                 )
-            run.collect()
+            try:
+                run.collect()
+            except Exception as second:  # what it could not put away is asked for by `finish` again
+                exc.add_note(f"while collecting the result so far: {type(second).__name__}: {second}")
             exc.partial = self.finish(  # type: ignore[attr-defined]
                 status, f"stopped at t = {run.t:.9g}: {type(exc).__name__}: {exc}"
             )

@@ -5,6 +5,7 @@ These classes only hold and check what was given. `MechanicalSystem` turns them 
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -53,6 +54,25 @@ def check_coefficient(
     return array
 
 
+def arguments_of(function: Callable) -> int:
+    """How many arguments a coefficient given as a function takes."""
+    try:
+        return len(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return 1
+
+
+def _coefficient(values, name: str, owner: str, upper: float | None, of_state: bool = False):
+    """A coefficient as it is kept: an array, or a function of the parameters (of the state as well, where that is allowed)."""
+    if not callable(values):
+        return check_coefficient(values, name, owner, upper, allow_infinite=upper is None)
+    n = arguments_of(values)
+    if n == 1 or (of_state and n in (3, 4)):
+        return values
+    forms = f"{name}(p)" + (f", {name}(t, q, u) or {name}(t, q, u, p)" if of_state else "")
+    raise InputError(f"`{name}` of {owner} is a function of {n} arguments: {forms} is wanted.")
+
+
 def _owner(kind: str, name) -> str:
     return f"{kind} {name!r}" if name else kind
 
@@ -70,15 +90,16 @@ class Contact:
     ----------
     gap : callable ``gap(t, q[, p]) -> float or (m,)``
         Gap functions, positive when open. With a trailing ``out`` they are written instead of returned.
-    restitution : float or (m,)
+    restitution : float or (m,), or callable ``restitution(p)``
         Newton's coefficient e_N in [0, 1].
-    friction : float or (m,)
-        Coulomb coefficient mu >= 0; ``inf`` means "always sticks while closed", less than 1e-100 counts as 0.
+    friction : float or (m,), or callable ``friction(p)`` or ``friction(t, q, u[, p]) -> float or (m,)``
+        Coulomb coefficient mu >= 0; ``inf`` means "always sticks while closed", less than 1e-100 counts as 0. A function of the
+        state (Stribeck) is evaluated where bounds of forces are: with the true normal force, in every scheme.
     tangent : callable ``tangent(t, q[, p]) -> (n,) or (n, k m)``
         Directions W_T in columns, k = 1 (line) or 2 (isotropic disk) per contact.
     surface_velocity : callable ``(t, q[, p]) -> float or (k m,)``
         Added to W_T^T u, e.g. minus the speed of a belt.
-    tangential_restitution : float or (m,)
+    tangential_restitution : float or (m,), or callable of ``p``
         e_T in [0, 1].
     jacobian : callable ``jacobian(t, q[, p]) -> (m, n_q)``
         dg/dq; found automatically if left out.
@@ -105,21 +126,27 @@ class Contact:
 
     def __post_init__(self):
         owner = _owner("contact", self.name)
-        self.restitution = check_coefficient(self.restitution, "restitution", owner, 1.0)
-        self.friction = without_underflow(
-            check_coefficient(self.friction, "friction", owner, None, allow_infinite=True)
-        )
-        self.tangential_restitution = check_coefficient(
+        self.restitution = _coefficient(self.restitution, "restitution", owner, 1.0)
+        self.friction = _coefficient(self.friction, "friction", owner, None, of_state=True)
+        self.tangential_restitution = _coefficient(
             self.tangential_restitution, "tangential_restitution", owner, 1.0
         )
+        if not callable(self.friction):
+            self.friction = without_underflow(self.friction)
         for attribute in ("gap", "tangent", "surface_velocity", "jacobian", "jacobian_rate", "tangent_rate"):
             _check_function(getattr(self, attribute), attribute, owner)
         if self.gap is None:
             raise InputError(f"`gap` of {owner} is missing.")
-        if np.any(self.friction > 0) and self.tangent is None:
+        if self.has_friction and self.tangent is None:
+            given = "a function" if callable(self.friction) else self.friction.tolist()
             raise InputError(
-                f"{owner} has friction = {self.friction.tolist()} but no `tangent`: give the sliding directions W_T."
+                f"{owner} has friction = {given} but no `tangent`: give the sliding directions W_T."
             )
+
+    @property
+    def has_friction(self) -> bool:
+        """Whether the contact has friction for some values of its parameters and some states."""
+        return callable(self.friction) or bool(np.any(self.friction > 0))
 
 
 @dataclass

@@ -20,6 +20,7 @@ the methods below answer from the user's own Python functions, which is the inde
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,14 @@ from nonsmooth._core.stepping.trivial import no_matrix, no_projection, no_vector
 from nonsmooth.contact.laws import LawTable, LawTableBuilder
 from nonsmooth.errors import InputError, ModelError, ShapeError
 from nonsmooth.model.derivatives import Differentiator
-from nonsmooth.model.elements import Ball, ConvexSet, Interval
+from nonsmooth.model.elements import (
+    Ball,
+    ConvexSet,
+    Interval,
+    arguments_of,
+    check_coefficient,
+    without_underflow,
+)
 from nonsmooth.model.functions import UserFunction, chain
 from nonsmooth.model.writers import at_rest, dispatch, fixed_bounds, symmetric_bounds, times_kinematics
 
@@ -91,19 +99,27 @@ class Model:
         self.gaps_of, self.jacobians_of, self.normal_rows, self.normal_rates_of = [], [], [], []
         self.tangents_of, self.surface_of, self.tangent_rows, self.tangent_rates_of = [], [], [], []
         self.bounds_of: list[tuple] = []  # (row, dim, "limit" function or (lower, upper))
+        # (first row, directions of a contact, function or number of the law): all friction of contacts, if some has a function of the state
+        self.friction_of: list[tuple] = []
+        self._of_p: list[tuple] = []  # coefficients that are functions of the parameters
         self.sets: dict[int, ConvexSet] = {}
         groups = []
+        given = [contact.friction for contact in self.system.contacts]
+        varying = any(callable(friction) and arguments_of(friction) > 1 for friction in given)
         for index, contact in enumerate(self.system.contacts):
             label = f"contact {contact.name!r}" if contact.name else f"contact {index}"
             m = contact.size or _count(contact.gap, self.parameters, t, q, u, f"gap of {label}", False)
             names = _names(contact.name, f"contact {index}", m, label)
-            e = _spread(contact.restitution, m, "restitution", label)
-            mu = _spread(contact.friction, m, "friction", label)
-            e_T = _spread(contact.tangential_restitution, m, "tangential_restitution", label)
+            e = self._coefficient(contact.restitution, m, "restitution", label, 1.0)
+            e_T = self._coefficient(contact.tangential_restitution, m, "tangential_restitution", label, 1.0)
+            of_state = callable(contact.friction) and varying
+            # the coefficients of a function of the state are known in a step only
+            mu = np.full(m, np.nan) if of_state else self._coefficient(contact.friction, m, "friction", label)
             first = len(table.entries)
             row = table.row
             for i in range(m):
                 table.add(codes.HALF_LINE, 1, names[i], e=e[i])
+            self._changes_with_p(contact.restitution, first, m, "e", "restitution", label, 1.0)
             rows = slice(row, row + m)
             self.gaps_of.append(self._function(contact.gap, f"gap of {label}", (m,)))
             self.jacobians_of.append(
@@ -113,10 +129,10 @@ class Model:
             )
             self.normal_rows.append(rows)
             self.normal_rates_of.append(self._rate(contact.jacobian_rate, f"jacobian_rate of {label}", m))
-            groups.append((contact, label, names, mu, e_T, first, m))
+            groups.append((contact, label, names, mu, e_T, first, m, of_state))
         n_N = table.row
-        for contact, label, names, mu, e_T, first, m in groups:
-            if not np.any(mu > 0):
+        for contact, label, names, mu, e_T, first, m, of_state in groups:
+            if not contact.has_friction:
                 continue
             columns = _columns(contact.tangent, self.parameters, t, q, u, self.n_u, m, f"tangent of {label}")
             k = columns // m
@@ -124,10 +140,21 @@ class Model:
                 raise ShapeError(
                     f"tangent of {label} has {columns} columns for {m} contact(s): 1 or 2 directions per contact are wanted."
                 )
-            row = table.row
+            row, law = table.row, len(table.entries)
             for i in range(m):
                 kind = codes.COULOMB_1D if k == 1 else codes.COULOMB_2D
                 table.add(kind, k, f"{names[i]} friction", link=first + i, mu=mu[i], e=e_T[i])
+            self._changes_with_p(
+                contact.tangential_restitution, law, m, "e", "tangential_restitution", label, 1.0
+            )
+            if of_state:
+                function = _of_state(contact.friction)
+                coefficients = self._function(function, f"friction of {label}", (m,), takes_u=True)
+                self.friction_of.append((row, k, coefficients))
+            else:
+                self._changes_with_p(contact.friction, law, m, "mu", "friction", label)
+                if varying:
+                    self.friction_of += [(row + k * i, k, law + i) for i in range(m)]
             rows = slice(row, row + columns)
             self._add_directions(contact.tangent, contact.surface_velocity, contact.tangent_rate, label, rows)
         for index, element in enumerate(self.system.friction):
@@ -208,6 +235,28 @@ class Model:
                 )
             seen[name] = law
 
+    def _coefficient(self, given, m, name, label, upper=None):
+        """Coefficients of `m` contacts, of the values the parameters have now."""
+        if callable(given):
+            values = check_coefficient(
+                given(self.parameters.record()), name, label, upper, allow_infinite=upper is None
+            )
+            given = without_underflow(values) if name == "friction" else values
+        return _spread(given, m, name, label)
+
+    def _changes_with_p(self, given, first, m, column, name, label, upper=None):
+        """Remember that `column` of the laws from `first` on follows the parameters."""
+        if callable(given):
+            self._of_p.append((given, slice(first, first + m), column, name, label, upper))
+
+    def _laws_of_parameters(self) -> LawTable:
+        """The table of laws with the coefficients of these parameters."""
+        laws = replace(self.laws, mu=self.laws.mu.copy(), e=self.laws.e.copy())
+        for given, where, column, name, label, upper in self._of_p:
+            m = where.stop - where.start
+            getattr(laws, column)[where] = self._coefficient(given, m, name, label, upper)
+        return laws
+
     def _rate(self, function, name, m):
         """A quadratic term given by the user, or None."""
         return None if function is None else self._function(function, name, (m,), takes_u=True)
@@ -232,6 +281,8 @@ class Model:
         other.system, other.parameters = system, system.parameters
         other._mass_operator = None  # factors belong to the parameters
         other._t0, other._q0, other._u0 = t0, q0.copy(), u0.copy()
+        if self._of_p:
+            other.laws = other._laws_of_parameters()
         if "differentiator" in self._compiled:
             self._compiled["differentiator"].rescale(t0, q0, u0)
         return other
@@ -383,13 +434,19 @@ class Model:
 
     def _bounds(self):
         n_rows = self.laws.n_rows
-        if not self.bounds_of:
+        if not self.bounds_of and not self.friction_of:
             return no_vector
         writers = []
+        for row, dim, given in self.friction_of:
+            if isinstance(given, UserFunction):
+                writer = given.writer(self._q0, self._u0, self._t0)
+                writers.append(symmetric_bounds(writer, row, dim, n_rows, given.shape[0]))
+            else:
+                writers.append(fixed_bounds(-self.laws.mu[given], self.laws.mu[given], row, dim, n_rows))
         for row, dim, limit in self.bounds_of:
             if isinstance(limit, UserFunction):
                 writer = limit.writer(self._q0, self._u0, self._t0)
-                writers.append(symmetric_bounds(writer, row, dim, n_rows, self.differentiator))
+                writers.append(symmetric_bounds(writer, row, dim, n_rows))
             else:
                 lower, upper = limit if isinstance(limit, tuple) else (-limit, limit)
                 writers.append(fixed_bounds(lower, upper, row, dim, n_rows))
@@ -418,6 +475,7 @@ class Model:
         size.constant_M, size.constant_W = self._compiled["constant"]
         size.has_zeta = core.zeta is not no_vector
         size.has_bounds = core.bounds is not no_vector
+        size.has_friction = bool(self.friction_of)
         return size
 
     def record(self, more=()) -> ModelRecord:
@@ -457,7 +515,7 @@ class Model:
         """All user functions that the loops call."""
         functions = [self.f_kinematics, self.f_mass, self.f_force, *self.gaps_of, *self.jacobians_of]
         functions += [*self.tangents_of, *self.surface_of, *self.joints_of, *self.joint_jacobians_of]
-        functions += [*self.nonholonomic_of, *(limit for _, _, limit in self.bounds_of)]
+        functions += [*self.nonholonomic_of, *(limit for _, _, limit in self.bounds_of + self.friction_of)]
         return [f for f in functions if isinstance(f, UserFunction)]
 
     @property
@@ -491,10 +549,13 @@ class Model:
         return WT[: self.laws.n_rows], zeta[: self.laws.n_rows]
 
     def bounds(self, t, q, u) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper force bounds by row (zero where a law has none of its own)."""
+        """Lower and upper force bounds by row (zero where a law has none of its own).
+
+        Where friction of a contact is a function of the state: the coefficients -mu and mu of all contacts in their rows.
+        """
         n = max(self.laws.n_rows, 1)
         both = np.zeros(2 * n)
-        if self.bounds_of:
+        if self.bounds_of or self.friction_of:
             args = (float(t), np.ascontiguousarray(q, float), np.ascontiguousarray(u, float))
             self.core.bounds(*args, self.parameters.flat, both)
         return both[:n][: self.laws.n_rows], both[n:][: self.laws.n_rows]
@@ -646,6 +707,17 @@ class Model:
 
 
 # -- helpers ----------------------------------------------------------------------------------------------------------
+
+
+def _of_state(friction):
+    """A friction coefficient as a function of the state, also where it depends on the parameters only."""
+    if arguments_of(friction) > 1:
+        return friction
+
+    def coefficient(t, q, u, p):
+        return friction(p)
+
+    return coefficient
 
 
 def _spread(values, m, name, label):

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
-from nonsmooth.errors import ScenarioError
+from nonsmooth.errors import InputError, ScenarioError
 
 LONGEST = 200
 # letters are kept in any script; refused are controls, separators of lines, halves of characters
 CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
 # and marks that turn the direction of the text around them
 MARKS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+def check_label(label: Any, what: str) -> None:
+    """Refuse what is no text, or a text that `check_name` refuses; None is no label."""
+    if label is None:
+        return
+    if not isinstance(label, str):
+        raise InputError(f"{what} is {label!r}: text is wanted.")
+    check_name(label, what)
 
 
 def check_name(name: str, what: str) -> None:

@@ -53,10 +53,27 @@ def as_state(value, name: str) -> np.ndarray:
     return array
 
 
-def length_scale(q: np.ndarray) -> float:
-    """Length scale of a function model: the largest coordinate at the start, or 1."""
+def length_scale(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> float:
+    """Length scale of the motion: the largest coordinate at the start, and how far velocities and forces move it in the span.
+
+    A body at rest on the origin of its coordinates has coordinates of rounding size only: they tell no length.
+    """
     largest = float(np.max(np.abs(q), initial=0.0))
-    return largest if largest > 0 else 1.0
+    reach = span * (float(np.max(np.abs(u), initial=0.0)) + 0.5 * span * _acceleration(model, t, q, u))
+    scale = max(largest, reach)
+    return scale if scale > 0 and np.isfinite(scale) else 1.0
+
+
+def _acceleration(model, t: float, q: np.ndarray, u: np.ndarray) -> float:
+    """Largest acceleration that the forces make at the start."""
+    return float(np.max(np.abs(np.linalg.solve(model.mass_matrix(t, q), model.forces(t, q, u))), initial=0.0))
+
+
+def depth_of_step(model, t: float, q: np.ndarray, u: np.ndarray, dt: float | None) -> float:
+    """How deep a step of constant length may leave a contact that rests: a state of such a run is a start, too."""
+    if dt is None:
+        return 0.0
+    return dt * (float(np.max(np.abs(u), initial=0.0)) + dt * _acceleration(model, t, q, u))
 
 
 def check_functions(model, t: float, q: np.ndarray, u: np.ndarray) -> None:
@@ -65,14 +82,12 @@ def check_functions(model, t: float, q: np.ndarray, u: np.ndarray) -> None:
         if f is not None:
             f.parameters = model.parameters
             f.check_finite(t, q, u)
-    for _, _, limit in model.bounds_of:
+    for _, _, limit in model.bounds_of + model.friction_of:
         if hasattr(limit, "check_finite"):
             limit.parameters = model.parameters
-            value = limit.check_finite(t, q, u)[0]
+            value = np.min(limit.check_finite(t, q, u))
             if value < 0:
-                raise RangeError(
-                    f"{limit.name} is {value:g} at the start: a friction limit must not be negative."
-                )
+                raise RangeError(f"{limit.name} is {value:g} at the start: friction must not be negative.")
     for law, convex_set in model.sets.items():
         check_projection(convex_set.project, int(model.laws.dim[law]), model.laws.name[law])
 
@@ -127,14 +142,16 @@ def check_mass(model, t: float, q: np.ndarray) -> None:
 
 
 def check_normals(model, t: float, q: np.ndarray) -> None:
-    """Every law needs a direction."""
+    """Every law that can act at the start needs a direction; a contact that is open there may find one later."""
     WT, _ = model.directions(t, q)
+    opened = model.gaps(t, q) > 0.0
     for law in range(model.laws.n_laws):
-        row, dim = model.laws.row[law], model.laws.dim[law]
+        row, dim, normal = model.laws.row[law], model.laws.dim[law], model.laws.link[law]
+        contact = law if law < model.laws.n_N else int(normal)
         for k in range(row, row + dim):
             if not np.all(np.isfinite(WT[k])):
                 raise NonFiniteError(f"the direction of {model.laws.name[law]!r} is {WT[k]} at the start.")
-            if not np.any(WT[k]):
+            if not np.any(WT[k]) and not (contact >= 0 and opened[contact]):
                 raise ModelError(
                     f"the direction of {model.laws.name[law]!r} is zero at the start: its gap or tangent does not depend "
                     "on q there (coincident points?); move the start or change the gap function."
@@ -142,17 +159,26 @@ def check_normals(model, t: float, q: np.ndarray) -> None:
 
 
 def consistent_start(
-    model, t, q, u, project: bool, resolve: bool, span: float = 0.0, reaches: bool = False
+    model,
+    t,
+    q,
+    u,
+    project: bool,
+    resolve: bool,
+    span: float = 0.0,
+    reaches: bool = False,
+    dt: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Check gaps and joints of the start; repair them only if asked. A scheme that `reaches` constraints may start off them."""
+    """Check gaps and joints of the start; repair them only if asked. A scheme that `reaches` constraints may start off them; `dt` is
+    the step of a scheme with constant step."""
     q, u = q.copy(), u.copy()
-    # a start at the origin of its coordinates tells no length, but how far it moves in the span does
-    L = max(length_scale(q), 1e-5 * span * float(np.max(np.abs(u), initial=0.0)))
+    L = length_scale(model, t, q, u, span)
     V = max(float(np.max(np.abs(u), initial=0.0)), 1e-300)
     laws = model.laws
     gaps = model.gaps(t, q)
+    slight = max(SLIGHT_OVERLAP * L, depth_of_step(model, t, q, u, dt))
     overlap = [k for k in range(laws.n_N) if gaps[k] < -1e-12 * L]
-    deep = [k for k in overlap if gaps[k] < -SLIGHT_OVERLAP * L]
+    deep = [k for k in overlap if gaps[k] < -slight]
     if deep and resolve:
         q = _move(model, t, q, lambda t, q: np.minimum(model.gaps(t, q), 0.0), slice(0, laws.n_N), L)
         still = model.gaps(t, q)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
+import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -14,7 +16,7 @@ from nonsmooth.errors import InputError, IntegrationError, ModelError, NonFinite
 from nonsmooth.model.drawing import Shape, as_shapes
 from nonsmooth.model.elements import Contact, FrictionElement, Joint, NonholonomicConstraint, SetValuedElement
 from nonsmooth.model.model import Model
-from nonsmooth.model.names import check_name
+from nonsmooth.model.names import check_label, check_name
 from nonsmooth.model.parameters import Parameters
 
 
@@ -26,6 +28,10 @@ class RunGuard:
     """
 
     def __init__(self):
+        self._free()
+        _guards.add(self)
+
+    def _free(self):
         self._lock = threading.Lock()
         self._owner: int | None = None
 
@@ -42,6 +48,19 @@ class RunGuard:
     def __exit__(self, *exc):
         self._owner = None
         self._lock.release()
+
+
+_guards: weakref.WeakSet[RunGuard] = weakref.WeakSet()
+
+
+def _free_guards():
+    """In a forked child the threads that held guards are gone."""
+    for guard in list(_guards):
+        guard._free()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_guards)
 
 
 class MechanicalSystem:
@@ -104,6 +123,7 @@ class MechanicalSystem:
         self.potential = potential
         self.force_tangents = force_tangents
         self.quaternions = _places(quaternions)
+        check_label(name, "`name` of a MechanicalSystem")
         self.name = name
         self.draw = as_shapes(draw)
         self.sparsity = sparsity

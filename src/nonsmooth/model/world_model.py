@@ -43,6 +43,7 @@ class WorldModel:
         self.user_functions: UserFunctions = world.user_functions
         self.user_functions.rebound(self.parameters, lambda: self.differentiator)
         self.f_kinematics = Kinematics(self) if assembly.turns_in_space else None
+        self.friction_of: list[tuple] = []  # no friction of contacts is a function of the state
         self.bounds_of = [(row, 1, limit) for row, limit in assembly.limits]
         self.plain_rows = PlainRows(assembly.frames, assembly.rows)
         self.plain_forces = PlainForces(assembly, gravity, self.user_functions)

@@ -24,9 +24,9 @@ def times_kinematics(by_q, kinematics, offset, m, n_q, n_u, differentiator):
     return rows_of([(product, offset, m)], MATRIX)
 
 
-def symmetric_bounds(limit, row, dim, n_rows, differentiator):
-    """-limit and limit for `dim` rows."""
-    return ModelFunction(combined.symmetric_bounds, VECTOR, [limit, np.zeros(1), row, dim, n_rows])
+def symmetric_bounds(limit, row, dim, n_rows, count=1):
+    """-limit and limit for `dim` rows of each of `count` laws behind each other; `limit` writes one value for each."""
+    return ModelFunction(combined.symmetric_bounds, VECTOR, [limit, np.zeros(count), row, dim, n_rows, count])
 
 
 def fixed_bounds(lower, upper, row, dim, n_rows):

@@ -190,6 +190,13 @@ class EventTable(Sequence[Event]):
         )
         return EventTable(t, kinds, law, before, after, self.names, self.bracket[:, chosen])
 
+    def between(self, t_begin: float, t_end: float) -> EventTable:
+        """Those from t_begin to t_end."""
+        chosen = (self.t >= t_begin) & (self.t <= t_end)
+        columns = (self.t, self.kind, self.law, self.before, self.after)
+        t, kinds, law, before, after = (column[chosen] for column in columns)
+        return EventTable(t, kinds, law, before, after, self.names, self.bracket[:, chosen])
+
     def __repr__(self) -> str:
         return f"EventTable({len(self)} events: {counts_text(count_kinds(self))})"
 

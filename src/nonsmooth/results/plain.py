@@ -10,7 +10,8 @@ import numpy as np
 
 from nonsmooth.errors import ResultFormatError
 from nonsmooth.results.audit import Audit
-from nonsmooth.results.events import EVENT_KINDS, Event, EventTable, kind_code
+from nonsmooth.results.error_estimate import ErrorEstimate
+from nonsmooth.results.events import EVENT_KINDS, Event, EventList, EventTable, kind_code
 from nonsmooth.results.result import Result
 
 _log = logging.getLogger("nonsmooth")
@@ -165,13 +166,17 @@ def join_events(parts: Sequence[Sequence[Event]]) -> Sequence[Event]:
     parts = [part for part in parts if len(part)]
     tables = [part for part in parts if isinstance(part, EventTable)]
     if not parts or len(tables) < len(parts) or any(table.names != tables[0].names for table in tables):
-        return [event for part in parts for event in part]
+        return EventList(sorted((event for part in parts for event in part), key=lambda event: event.t))
     t, kind, law, before, after = (
         np.concatenate([getattr(table, column) for table in tables])
         for column in ("t", "kind", "law", "before", "after")
     )
     bracket = np.concatenate([table.bracket for table in tables], axis=1)
-    return EventTable(t, kind, law, before, after, tables[0].names, bracket)
+    order = np.argsort(
+        t, kind="stable"
+    )  # what is known at the end only (accumulation points) comes with the last piece
+    t, kind, law, before, after = (column[order] for column in (t, kind, law, before, after))
+    return EventTable(t, kind, law, before, after, tables[0].names, bracket[:, order])
 
 
 # --- whole results ----------------------------------------------------------------------------------------
@@ -196,7 +201,18 @@ def pack_closing(result: Result) -> dict[str, Any]:
     meta = {name: to_plain(getattr(result, name)) for name in SCALARS}
     meta["audit"] = None if result.audit is None else to_plain(result.audit.as_dict())
     meta["extra"] = pack_extra(result.extra)
+    for name, estimate in (("estimate", result._estimate), ("verification", result.verification)):
+        if estimate is not None:
+            meta[name] = to_plain(estimate.as_dict())
     return meta
+
+
+def unpack_estimates(result: Result, meta: Mapping[str, Any]) -> Result:
+    """Estimates of the error that were made before the result was written."""
+    for name, attribute in (("estimate", "_estimate"), ("verification", "verification")):
+        if meta.get(name) is not None:
+            setattr(result, attribute, ErrorEstimate(**from_plain(meta[name])))
+    return result
 
 
 def pack_extra(extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,7 +244,7 @@ def unpack_result(
         fields["events"] = unpack_events(meta["events"], arrays) if events is None else events
         fields["audit"] = None if audit is None else Audit.from_dict(from_plain(audit))
         fields["extra"] = from_plain(meta.get("extra", {}))
-        return Result(y=y, **fields)
+        return unpack_estimates(Result(y=y, **fields), meta)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise ResultFormatError(
             f"the file does not hold a consistent result: {error!r}; use a copy"

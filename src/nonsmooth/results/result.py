@@ -221,7 +221,10 @@ class Result(Pictured):
         return f"<Result {' | '.join(parts)}>"
 
     def summary(self) -> str:
-        """Text table: what was run, how far it came, what it cost, what happened, what the audit says."""
+        """Text table: what was run, how far it came, what it cost, what happened, how large its error is, what the audit says.
+
+        The error of a run with a tolerance takes a second pass (see `error_estimate`), once.
+        """
         rows: list[tuple[str, str]] = []
         if self.problem_name:
             rows.append(("problem", self.problem_name))
@@ -243,6 +246,10 @@ class Result(Pictured):
         if self.iterations.size and self.iterations.any():
             rows.append(("iterations", f"up to {self.iterations.max()} per stored step"))
         rows.append(("events", counts_text(count_kinds(self.events))))
+        if self.error_estimate is not None:
+            rows.append(("error", str(self.error_estimate)))
+        if self.verification is not None:
+            rows.append(("deviation", str(self.verification)))
         if len(self):
             rows += self._state_rows()
         width = max(len(name) for name, _ in rows)
@@ -258,6 +265,24 @@ class Result(Pictured):
         if values.shape[0] > 12:
             rows.append(("...", f"{values.shape[0] - 12} more"))
         return rows
+
+    #: How a run is repeated with another tolerance (adaptive runs), what came of it, and of a second scheme.
+    _second: Any = None
+    _estimate: Any = None
+    #: Deviation from a second scheme (``verify=True``), an `ErrorEstimate`; None if none was asked for.
+    verification: Any = None
+
+    @property
+    def error_estimate(self) -> Any:
+        """Global error at the end and at events, an `ErrorEstimate`; None for runs without a tolerance.
+
+        Made when it is first looked at, by a second pass with another tolerance: that costs about as much as the run.
+        """
+        if self._estimate is None and self._second is not None:
+            from nonsmooth.results.error_estimate import estimate
+
+            self._estimate = estimate(self, *self._second)
+        return self._estimate
 
     def gaps(self, system: Any = None) -> np.ndarray:
         """Gaps of all contacts at the stored instants, shape (n_N, n_t); a result read from a file needs the `system`."""
@@ -280,6 +305,12 @@ class Result(Pictured):
         from nonsmooth.results.quantities import energies, model_of
 
         return energies(self, model_of(self, system, "energy"))
+
+    def profile(self) -> Any:
+        """What the steps were spent on, a `Profile` to print: laws by events, where steps were small and why, accumulations, chatter."""
+        from nonsmooth.results.profile import profile
+
+        return profile(self)
 
     def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
         """Write the result to one HDF5 file; crash-safe, an existing file stays untouched unless `overwrite`.

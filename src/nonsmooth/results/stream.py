@@ -210,6 +210,15 @@ class StreamWriter:
         self._filled = 0
         self._events = []
 
+    def columns(self) -> dict[str, np.ndarray]:
+        """All columns of the run so far: pieces on the disk that can be read, and what was not written."""
+        written = [StreamReader(self.path).read(k)[0] for k in range(self.segments)]
+        waiting = [{name: buffer[..., : self._filled] for name, buffer in self._buffer.items()}, *self._queue]
+        return {
+            name: np.concatenate([part[name] for part in (*written, *waiting)], axis=-1)
+            for name in self._layout
+        }
+
     def flush(self) -> None:
         """Write what is in memory as a piece of its own, so that it survives whatever comes."""
         self._check_open()

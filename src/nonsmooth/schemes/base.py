@@ -48,6 +48,12 @@ class Plan:
         Whether unconverged steps are accepted (and marked).
     keep_begin : bool
         Whether the begin of each stored step is kept for the audit (when output is thinned).
+    watched : UserEvents, optional
+        Functions of the user whose zeros are looked for.
+    controllers : Controllers, optional
+        What changes parameters between segments.
+    nodes : sequence of float
+        Instants inside each step, as parts of it, at which the state is kept for dense output.
     """
 
     segments: list[tuple[float, float]]
@@ -56,6 +62,9 @@ class Plan:
     capacity: int = 1
     accept: bool = False
     keep_begin: bool = False
+    watched: Any = None
+    nodes: Any = ()
+    controllers: Any = None
 
 
 class Scheme:

@@ -134,6 +134,18 @@ class EventDrivenRun(SchemeRun):
         self.own.control.jump = 1
         self.own.control.repeated = 0
 
+    def stop_at(self, t: float) -> None:
+        super().stop_at(t)
+        self.own.control.searching = 0  # what is looked for lies behind
+        self.own.control.dt_next = max(self.own.control.dt_next, self.own.control.dt_smooth)
+
+    def restart(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
+        super().restart(t, q, u)
+        control = self.own.control
+        control.jump = control.at_start = 1
+        control.repeated = control.searching = 0
+        self.own.fired[:] = 0
+
     def warn(self) -> None:
         """What a user should know of the run."""
         control = self.own.control

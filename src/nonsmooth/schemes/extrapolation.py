@@ -310,6 +310,24 @@ class ExtrapolatedRun(SchemeRun):
     def begin_segment(self, t_begin: float, t_end: float) -> None:
         super().begin_segment(t_begin, t_end)
         # what was learned about the approach to a switching point does not hold beyond a discontinuity in time
+        self._forget_approach()
+
+    def stop_at(self, t: float) -> None:
+        super().stop_at(t)
+        self._forget_approach()
+
+    def restart(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
+        super().restart(t, q, u)
+        for point in (self.own.accepted, self.own.previous, self.own.actual):
+            point.state.q[:], point.state.u[:], point.span.t_E = q, u, t
+        control = self.control
+        control.pending = 0
+        control.dt_next = control.dt_cross = control.dt_smooth = self.dt_min
+        control.t_no_increase, control.first = t, 1
+        if self.model.laws.n_N:
+            self._look_at_start(t, q, u)
+
+    def _forget_approach(self) -> None:
         control = self.control
         control.t_right = self._infinity
         control.t_phi = control.t_phi_old = control.t_tried = control.t_root = control.t_old = -self._infinity

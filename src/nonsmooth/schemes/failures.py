@@ -142,12 +142,11 @@ def _culprit(run) -> NonsmoothError | None:
                     f"{f.name} is {value[where]} in entry {where} at t = {t_M:.9g}; last good instant t = {t:.9g}. Check the "
                     "formula there (division by zero, root of a negative number, overflow)."
                 )
-        for _, _, limit in model.bounds_of:
-            value = limit.call(t_M, q_M, u, model.parameters.flat)[0] if hasattr(limit, "call") else 0.0
+        for _, _, limit in model.bounds_of + model.friction_of:
+            value = np.min(limit.call(t_M, q_M, u, model.parameters.flat)) if hasattr(limit, "call") else 0.0
             if value < 0.0:
                 return IntegrationError(
-                    f"{limit.name} is {value:g} at t = {t_M:.9g}; last good instant t = {t:.9g}. A friction limit must not be "
-                    "negative."
+                    f"{limit.name} is {value:g} at t = {t_M:.9g}; last good instant t = {t:.9g}. Friction must not be negative."
                 )
         WT, zeta = model.directions(t_M, q_M)
     for law, name in enumerate(model.laws.name):

@@ -135,7 +135,8 @@ class GeneralizedAlpha(ConstantStep):
     def weights(self) -> tuple[float, float, float, float]:
         """alpha_m, alpha_f, gamma, beta."""
         if self.coefficients is not None:
-            return tuple(float(x) for x in self.coefficients)
+            a, b, c, d = (float(x) for x in self.coefficients)
+            return a, b, c, d
         rho = self.rho_inf
         alpha_m, alpha_f = (2 * rho - 1) / (rho + 1), rho / (rho + 1)
         gamma = 0.5 + alpha_f - alpha_m
@@ -272,7 +273,7 @@ def is_linear(model) -> bool:
     """Whether the tangent is the same wherever it is looked at: then it is found once. (A wrong yes costs iterations, no more.)"""
     if not model.constant_mass or model.f_kinematics is not None:
         return False
-    found = []
+    found: Any = []
     la = np.zeros(max(model.laws.n_rows, 1))
     for t, q, u in model.differentiator.points():
         found.append(model.tangent_parts.values(t, q, u, np.cos(u), la, model.parameters.flat, 1.0, 1.0, 1.0))

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core.calls.plain import PlainCall
-from nonsmooth._core.jit import Reference, address_record
+from nonsmooth._core.jit import VECTOR, Reference, address_record
 from nonsmooth._core.laws import solve_laws
 from nonsmooth._core.records.problem import SolverOptions, make_problem
-from nonsmooth._core.records.run import Clock, RunRecord, make_log, make_output
+from nonsmooth._core.records.run import Clock, RunRecord, make_log, make_output, make_watch
 from nonsmooth._core.records.scene import BETWEEN, PARTS, STEP, Ask, Books, Info, Scene, make_state, make_work
 from nonsmooth._core.records.status import OK, UNCONVERGED
 from nonsmooth._core.stepping.run_loop import run
@@ -79,13 +79,18 @@ class SchemeRun:
             laws.n_laws,
             plan.keep_begin,
             n_own if scheme.shows_own else 0,
+            len(plan.nodes),
         )
         self.log = make_log(LOG_ROWS + 2 * laws.n_laws)
         self.clock = Clock()
         self.clock.controlled, self.clock.first, self.clock.t, self.clock.t_end = self.controlled, 1, t, t
         self.clock.every = self.clock.next_store = plan.every
         self.clock.with_begin = plan.keep_begin
-        records = self.scene, self.state, RunRecord(self.clock, self.out, self.log, plan.t_eval)
+        functions = (plan.watched.writer, VECTOR) if plan.watched else 0
+        self.watch = make_watch(len(plan.watched or ()), model.n_q, model.n_u, plan.nodes, functions)
+        if plan.watched:
+            plan.watched.prepare(self.watch)
+        records = self.scene, self.state, RunRecord(self.clock, self.out, self.log, plan.t_eval, self.watch)
         self._references = [Reference(record) for record in records]
         self.at_scene, self.at_state, self.at_run = (reference.address for reference in self._references)
 
@@ -141,6 +146,43 @@ class SchemeRun:
         """Take the step that just failed again in smaller ones, if the scheme can."""
         return UNCONVERGED
 
+    # -- events that stop a run (see `schemes.user_events`) ----------------------------------------------------------------
+
+    def snapshot(self) -> list:
+        """Everything that a later step depends on, to go back to (`restore`); output and log are written again the same."""
+        records = [self.scene, self.state, self.clock, self.watch]
+        records += [part.record for part in self._parts.values() if isinstance(part, Reference)]
+        return [(leaf, leaf.copy()) for leaf in _leaves(records)]
+
+    @staticmethod
+    def restore(kept: list) -> None:
+        """Back to a `snapshot`."""
+        for leaf, copy in kept:
+            if isinstance(leaf, np.record):
+                _restore(leaf, copy)
+            else:
+                leaf[...] = copy
+
+    def stop_at(self, t: float) -> None:
+        """Let the segment end at `t`, which lies in the step about to be taken."""
+        self.clock.t_end = self.ask.t_stop = t
+        self.clock.tail = 1
+
+    def restart(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
+        """Go on from another state than the one the run came to."""
+        self.state.q[:], self.state.u[:] = q, u
+        self.info.ready = 0  # parameters may have changed, too
+
+    def store_now(self, t: float) -> None:
+        """The present state as a column."""
+        k, out = int(self.clock.stored), self.out
+        out.t[k], out.order[k], out.dt[k] = t, self.info.order, 0.0
+        out.residual[k], out.iterations[k], out.error[k], out.P[k] = 0.0, 0, 0.0, 0.0
+        out.q[k], out.u[k], out.modes[k] = self.state.q, self.state.u, self.state.modes[: out.modes.shape[1]]
+        if self.plan.keep_begin:
+            out.q_B[k], out.u_B[k] = self.state.q, self.state.u
+        self.clock.stored = k + 1
+
     def warn(self) -> None:
         """Warn of what a user should know of a run that reached its end."""
 
@@ -171,6 +213,11 @@ class SchemeRun:
             columns["own"] = out.own[:n].T
         if self.plan.keep_begin:
             columns |= {"q_B": out.q_B[:n].T, "u_B": out.u_B[:n].T}
+        if self.plan.nodes:  # (node, component, instant)
+            columns |= {
+                "q_nodes": out.q_nodes[:n].transpose(1, 2, 0),
+                "u_nodes": out.u_nodes[:n].transpose(1, 2, 0),
+            }
         return columns
 
     def _residual(self, n):
@@ -207,6 +254,10 @@ class ConstantStepRun(SchemeRun):
         super().begin_segment(t_begin, t_end)
         n, dt = self.scheme.steps_in(t_begin, t_end), self.scheme.dt
         self._set_steps(dt, t_end - (t_begin + (n - 1) * dt), n)
+
+    def stop_at(self, t: float) -> None:
+        super().stop_at(t)
+        self.clock.dt_last, self.clock.steps = t - self.t, self.clock.step + 1
 
     def _set_steps(self, dt, dt_last, steps):
         self.clock.dt, self.clock.dt_last, self.clock.step, self.clock.steps = dt, dt_last, 0, steps
@@ -278,7 +329,16 @@ def _solve_outside(problem, solver) -> bool:
     return solve_step(problem, solver)
 
 
+def _leaves(value):
+    """Arrays and records of numbers in nested records."""
+    if isinstance(value, tuple | list):
+        for member in value:
+            yield from _leaves(member)
+    elif isinstance(value, np.ndarray | np.record):
+        yield value
+
+
 def _restore(record, kept):
     """Fields of a record of numbers as they were."""
     for name in record.dtype.names:
-        setattr(record, name, getattr(kept, name))
+        record[name] = kept[name]  # (not by attribute: a record has some of its own)

@@ -12,7 +12,9 @@ import numpy as np
 
 from nonsmooth._core.records import status as codes
 from nonsmooth.errors import StepLimitError
+from nonsmooth.results.events import EventTable
 from nonsmooth.schemes.failures import failure
+from nonsmooth.schemes.incidents import event_table
 
 #: Fields of a streamed run.
 STREAMED = ("t", "q", "u", "P_N", "P_T", "P_J", "modes", "dt", "order", "residual", "iterations")
@@ -20,6 +22,10 @@ STREAMED = ("t", "q", "u", "P_N", "P_T", "P_J", "modes", "dt", "order", "residua
 #: A step that failed is taken again as 2, 4, ... 2**HALVINGS smaller ones.
 HALVINGS = 10
 UNSOLVED = (codes.UNCONVERGED, codes.IMPLICIT_UNSOLVED, codes.UNPROJECTED)
+
+
+#: Modes as a user reads them.
+MODES = {0: "open", 1: "closed or sticking", 2: "at its upper bound", -2: "open or at its lower bound"}
 
 
 class Simulation:
@@ -36,15 +42,31 @@ class Simulation:
         Where finished columns go; None keeps them in memory.
     dump_path : path
         FCLIB file for ``on_failure="dump"``.
+    memory_limit : float
+        Bytes of output kept in memory.
     """
 
-    def __init__(self, run, plan, on_failure: str, writer, dump_path: str | PathLike[str]):
+    def __init__(
+        self,
+        run,
+        plan,
+        on_failure: str,
+        writer,
+        dump_path: str | PathLike[str],
+        memory_limit: float = np.inf,
+    ):
+        self.memory_limit = memory_limit
         self.run, self.plan, self.on_failure = run, plan, on_failure
         self.writer, self.dump_path = writer, dump_path
         self._to_come = list(reversed(plan.segments))
         self._chunks: list[dict[str, np.ndarray]] = []
         self._raw_events: list[np.ndarray] = []
         self._event_times: list[np.ndarray] = []
+        self._asked = 0
+        self._kept_bytes = 0
+        self.written = 0  # changes of structure that the writer has
+        self.ended = False  # by a terminal event
+        self.cuts: list[float] = []  # ends of segments that are events of the user
         self._next_segment()
 
     # -- what the driver asks
@@ -66,14 +88,19 @@ class Simulation:
 
     def advance(self, budget: int) -> None:
         """At most `budget` steps, within one segment."""
+        kept = self.run.snapshot() if self.plan.watched else None
         status = self.run.advance(budget)
-        if status != codes.OK:
+        if status == codes.EVENT:
+            self._stop(kept)
+        elif status != codes.OK:
             self._mend(status)
         if self.run.finished_segment:
             self._next_segment()
 
     def collect(self) -> None:
         """Events, and columns where the buffer is full."""
+        if self.plan.watched:
+            self.plan.watched.take(self.run.watch)
         raw, times = self.run.take_events()
         if raw.shape[0]:
             self._raw_events.append(raw)
@@ -82,7 +109,31 @@ class Simulation:
             if self.writer is not None:
                 self._flush()
             else:
-                self._chunks.append({name: array.copy() for name, array in self.run.take_output().items()})
+                self._keep()
+
+    def _keep(self) -> None:
+        """Columns in memory, up to a limit."""
+        chunk = {name: array.copy() for name, array in self.run.take_output().items()}
+        self._chunks.append(chunk)
+        self._kept_bytes += sum(array.nbytes for array in chunk.values()) + 56 * len(self.events()[0])
+        if self._kept_bytes > self.memory_limit:
+            raise StepLimitError(
+                f"the output takes more than memory_limit = {self.memory_limit / 2**30:.3g} GiB at t = {self.t:.9g} ({self.steps} steps): "
+                "store every k-th step (every=k), give t_eval, stream to a file (output=path), or raise memory_limit (bytes)."
+            )
+
+    def busiest(self) -> tuple[str, int, str]:
+        """The law that changed its mode most since this was asked last: name, how often, between which modes."""
+        raw, _ = self.events()
+        recent, self._asked = raw[self._asked :], len(raw)
+        if not len(recent):
+            return "", 0, ""
+        laws, counts = np.unique(recent[:, 1], return_counts=True)
+        law = int(laws[np.argmax(counts)])
+        modes = sorted(
+            {MODES.get(int(mode), str(mode)) for mode in np.unique(recent[recent[:, 1] == law, 2:])}
+        )
+        return self.run.model.laws.name[law], int(counts.max()), "alternating: " + ", ".join(modes)
 
     def refuse(self, error: StepLimitError) -> None:
         """A limit on steps or time."""
@@ -108,11 +159,84 @@ class Simulation:
 
     def _next_segment(self) -> None:
         if self._to_come:
-            self.run.begin_segment(*self._to_come.pop())
+            begin, end = self._to_come.pop()
+            if self.plan.controllers is not None:
+                self.plan.controllers.at(begin, self.run.state.q.copy(), self.run.state.u.copy())
+                self.run.info.ready = 0  # what is constant may depend on parameters
+            self.run.begin_segment(begin, end)
+
+    def _stop(self, kept) -> None:
+        """An event of the user stops the run: the slice is taken again up to it; then the run ends, or goes on from where a reset
+        leads."""
+        run, control, watched = self.run, self.run.watch.control, self.plan.watched
+        event, t, t_step = int(control.stopped), float(control.t_stopped), float(control.t_step)
+        calls = int(control.calls)
+        run.restore(kept)
+        again = calls - int(control.calls) - 1
+        if again:
+            self._again(again)
+        control.count = 0  # nothing is looked for in what is left up to the event
+        if t >= t_step:
+            self._again(1)
+        elif t > run.t + 32 * np.spacing(abs(t)):  # else the run stands there already
+            run.stop_at(t)
+            while not run.finished_segment:
+                self._again(1)
+                if run.output_full():
+                    self.collect()
+        control.count, control.known, control.stopped = len(watched), 0, -1
+        run.watch.fresh[event] = 1
+        watched.take(run.watch)
+        span = self.plan.segments[-1][1] - self.plan.segments[0][0]
+        ends, q, u = watched.stopped(event, t, run.state.q.copy(), run.state.u.copy(), span)
+        self._cut(t, ends)
+        if not ends:
+            before = _kinetic_energy(run.model, t, run.state.q, run.state.u)
+            run.books.work_forces += _kinetic_energy(run.model, t, q, u) - before  # what the reset does
+            run.restart(t, q, u)
+        if self.plan.t_eval.size == 0:
+            if run.output_full():
+                self.collect()
+            run.store_now(t)
+        self.ended = ends
+
+    def _again(self, budget: int) -> None:
+        """Steps of a slice that is taken again: they went well before."""
+        status = self.run.advance(budget)
+        if status != codes.OK:
+            self._mend(status)
+
+    def _cut(self, t: float, ends: bool) -> None:
+        """The present segment ends at `t`; what is left of it comes next, or nothing does."""
+        segments = self.plan.segments
+        k = len(segments) - len(self._to_come) - 1
+        begin, end = segments[k]
+        self.cuts.append(t)
+        if ends:
+            self._to_come.clear()
+            segments[k:] = [(begin, t)]
+        elif t < end:
+            segments[k : k + 1] = [(begin, t), (t, end)]
+            self._to_come.append((t, end))
+        clock = self.run.clock
+        clock.t = clock.t_end = self.run.ask.t_stop = t
+        clock.finished = 1
 
     def _flush(self) -> None:
         columns = self.run.take_output()
-        self.writer.append({name: columns[name] for name in STREAMED})
+        self.writer.append({name: columns[name] for name in STREAMED}, self._settled())
+
+    def _settled(self) -> EventTable:
+        """Events that no later step can change any more and that were not written yet: a run that is killed keeps them."""
+        raw, times = self.events()
+        rows = slice(
+            self.written, self.written + int(np.searchsorted(raw[self.written :, 0], self.steps - 1))
+        )
+        # a contact that closes in one step and opens in the next one is a single event: they stay together
+        while rows.start < rows.stop < len(raw) and raw[rows.stop, 0] <= raw[rows.stop - 1, 0] + 1:
+            rows = slice(rows.start, rows.stop - 1)
+        self.written = rows.stop
+        return event_table(raw[rows], times[rows], self.run.model.laws)
 
     def _mend(self, status: int) -> None:
         """A step failed: try it in halves where that can help, else raise."""
@@ -128,3 +252,8 @@ class Simulation:
         from nonsmooth.schemes.dump import dump_step
 
         return dump_step(self.dump_path, self.run.problem)
+
+
+def _kinetic_energy(model, t, q, u) -> float:
+    """u^T M u / 2."""
+    return float(0.5 * u @ model.mass_matrix(t, q) @ u)

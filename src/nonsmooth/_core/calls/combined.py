@@ -27,13 +27,14 @@ def times_kinematics(t, q, u, p, out, record):
 
 @kernel(with_record(VECTOR), part=True)
 def symmetric_bounds(t, q, u, p, out, record):
-    """-limit and limit. Record: code, limit, scratch for its value, first row, number of rows, rows of all laws."""
-    limit = floats_at(word(record, 2), 1)
-    row, n_rows = word(record, 3), word(record, 5)
+    """-limit and limit. Record: code, limit, scratch for its values, first row, rows of a law, rows of all laws, number of laws."""
+    row, dim, n_rows, count = word(record, 3), word(record, 4), word(record, 5), word(record, 6)
+    limit = floats_at(word(record, 2), count)
     call_vector(word(record, 1), t, q, u, p, limit)
-    for i in range(row, row + word(record, 4)):
-        out[i] = -limit[0]
-        out[n_rows + i] = limit[0]
+    for k in range(count):
+        for i in range(row + k * dim, row + (k + 1) * dim):
+            out[i] = -limit[k]
+            out[n_rows + i] = limit[k]
 
 
 @kernel(with_record(VECTOR), part=True)

@@ -9,6 +9,7 @@ import ctypes
 import numpy as np
 
 from nonsmooth._core.calls.faults import CallbackFault, keep
+from nonsmooth._core.calls.interrupts import interruptible
 from nonsmooth._core.calls.model_functions import ModelFunction
 from nonsmooth._core.jit import JIT_ENABLED, MATRIX, VECTOR, call_python, kernel, with_record, word
 
@@ -45,6 +46,7 @@ def python_function(fill, sizes, shape, name, where) -> ModelFunction:
     counts = (*sizes, int(np.prod(shape)))
     views: dict[tuple, list[np.ndarray]] = {}
 
+    @interruptible  # Ctrl-C acts at once in what it calls: an exception there is kept
     def call(t, *places):
         try:
             if places not in views:  # the work arrays of a run stay where they are

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.jit import by_reference, scalars
+from nonsmooth._core.jit import address_record, by_reference, scalars
 
 Clock = scalars(
     "Clock",
@@ -46,6 +46,8 @@ class Output(NamedTuple):
     q_B: np.ndarray
     u_B: np.ndarray
     own: np.ndarray  # what the scheme remembers, where that is shown
+    q_nodes: np.ndarray  # states inside the step, for dense output
+    u_nodes: np.ndarray
 
 
 class Log(NamedTuple):
@@ -60,6 +62,38 @@ class Log(NamedTuple):
     t_best: np.ndarray
 
 
+WatchControl = scalars(
+    "WatchControl",
+    count=int,  # event functions of the user; 0: none are watched
+    known=int,  # their values at the begin of the step are known
+    logged=int,  # entries of the log
+    stopped=int,  # the function at whose zero the run must stop, or -1; the step that passed it was not taken
+    t_stopped=float,
+    t_step=float,  # where the step that was not taken would have ended
+    calls=int,  # steps tried so far
+    nodes=int,  # instants inside each step that are kept for dense output; 0: none
+)
+
+
+class Watch(NamedTuple):
+    """Events asked for by the user (see `stepping.watch`), and what is kept of the inside of steps."""
+
+    control: Any
+    at: Any  # the address of all functions: `values`, a model function that writes them
+    g_0: np.ndarray  # values at the begin of the step, inside, at its end
+    g_m: np.ndarray
+    g_1: np.ndarray
+    direction: np.ndarray  # sign of the crossings that count, 0 for both
+    stops: np.ndarray  # so many events more stop the run (terminal, reset); 0: never
+    fresh: np.ndarray  # the run was stopped here: the sign is the one a little later
+    root: np.ndarray  # where they vanish in this step, or NaN
+    event: np.ndarray  # log: number, instant, state
+    t: np.ndarray
+    q: np.ndarray
+    u: np.ndarray
+    node: np.ndarray  # instants inside a step, as parts of it
+
+
 class RunRecord(NamedTuple):
     """A run: what the loop is handed besides the scene and the state."""
 
@@ -67,16 +101,18 @@ class RunRecord(NamedTuple):
     out: Output
     log: Log
     t_eval: np.ndarray
+    watch: Watch
 
 
-def make_output(n, n_q, n_u, n_rows, n_laws, with_begin, n_own=0):
+def make_output(n, n_q, n_u, n_rows, n_laws, with_begin, n_own=0, nodes=0):
     """Output for `n` instants."""
-    m = n if with_begin else 1
+    m, k = n if with_begin else 1, n if nodes else 1
     return Output(
         t=np.zeros(n), dt=np.zeros(n), residual=np.zeros(n), iterations=np.zeros(n, dtype=np.int64),
         order=np.zeros(n, dtype=np.int64), error=np.zeros(n), q=np.zeros((n, n_q)), u=np.zeros((n, n_u)),
         P=np.zeros((n, n_rows)), modes=np.zeros((n, n_laws), dtype=np.int8), q_B=np.zeros((m, n_q)), u_B=np.zeros((m, n_u)),
         own=np.zeros((n, n_own)),
+        q_nodes=np.zeros((k, max(nodes, 1), n_q)), u_nodes=np.zeros((k, max(nodes, 1), n_u)),
     )  # fmt: skip
 
 
@@ -86,4 +122,21 @@ def make_log(n):
     return Log(*ints, t_begin=np.zeros(n), t_end=np.zeros(n), t_best=np.full(n, np.nan))
 
 
-_, run_at = by_reference(RunRecord(Clock(), make_output(1, 1, 1, 1, 1, True), make_log(1), np.zeros(1)))
+def make_watch(n, n_q, n_u, node, at=0, rows=256):
+    """A watch on `n` functions, with room for `rows` events; `at` is the model function with all of them and its signature."""
+    m = max(n, 1)
+    rows = max(rows, 4 * m) if n else 1
+    floats = [np.zeros(m) for _ in range(3)]
+    whole = [np.zeros(m, dtype=np.int64) for _ in range(3)]
+    control = WatchControl()
+    control.count, control.stopped, control.nodes = n, -1, len(node)
+    return Watch(
+        control, address_record(values=at), *floats, *whole, root=np.zeros(m), event=np.zeros(rows, dtype=np.int64), t=np.zeros(rows),
+        q=np.zeros((rows, n_q)), u=np.zeros((rows, n_u)), node=np.array([*node, 0.0]),
+    )  # fmt: skip
+
+
+EXAMPLE = RunRecord(
+    Clock(), make_output(1, 1, 1, 1, 1, True), make_log(1), np.zeros(1), make_watch(1, 1, 1, ())
+)
+_, run_at = by_reference(EXAMPLE)

@@ -45,6 +45,7 @@ Size = scalars(
     constant_W=int,
     has_zeta=int,
     has_bounds=int,
+    has_friction=int,  # friction of contacts depends on the state: `bounds` holds mu in their rows
 )
 
 

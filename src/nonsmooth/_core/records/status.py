@@ -13,4 +13,5 @@ STEP_UNDERFLOW = 9  # the step size fell below the resolution of time
 CHATTER = 10  # modes change without end at one instant
 IMPLICIT_UNSOLVED = 11  # the implicit equations of the step were not solved
 UNPROJECTED = 12  # no positions were found that satisfy all contacts and joints
+EVENT = 13  # a function of the user vanishes where the run must stop: the step was not taken
 OWN = 100  # from here on: codes of a scheme of one's own, which it explains itself

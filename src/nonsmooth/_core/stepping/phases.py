@@ -131,6 +131,17 @@ def laws_by_gaps(model, begin, end, work, problem, info, ask):
 
 
 @phase
+def bounds_of_forces(model, work, t, q, u):
+    """Bounds of forces, and friction coefficients that are functions of the state, at (t, q, u)."""
+    laws, size = model.laws, model.size
+    call_vector(model.at.bounds, t, q, u, model.p, work.bounds)
+    if size.has_friction:
+        for l in range(size.n_laws):
+            if laws.link[l] >= 0:
+                laws.mu[l] = work.bounds[size.n_rows + laws.row[l]]
+
+
+@phase
 def directions(model, begin, work, problem, info, t_m):
     """W^T at the evaluation point, where a law acts."""
     size = model.size
@@ -141,7 +152,7 @@ def directions(model, begin, work, problem, info, t_m):
         if size.has_zeta:
             call_vector(model.at.zeta, t_m, work.q_m, begin.u, model.p, work.zeta)
         if size.has_bounds:
-            call_vector(model.at.bounds, t_m, work.q_m, begin.u, model.p, work.bounds)
+            bounds_of_forces(model, work, t_m, work.q_m, begin.u)
 
 
 @phase
@@ -182,6 +193,7 @@ def contact_problem(model, begin, work, problem, info, ask, another, lasting, dt
         l = active.law[a]
         active.mode[a] = begin.modes[l]
         active.e[a] = laws.e[l]
+        active.mu[a] = laws.mu[l]
         for d in range(active.dim[a]):
             i = laws.row[l] + d
             k = active.row[a] + d

@@ -11,6 +11,7 @@ from nonsmooth._core.records.run import run_at
 from nonsmooth._core.records.scene import call_between, call_step, scene_at, state_at
 from nonsmooth._core.records.status import OK, REJECTED, WAITING
 from nonsmooth._core.stepping.phases import copy_state, structure
+from nonsmooth._core.stepping.watch import look
 
 # an instant asked for this close behind the end of a step belongs to it
 ROUNDING = 1e-12
@@ -41,6 +42,7 @@ def loop(step, at_scene, at_state, at_run, budget):
         if clock.finished or not has_room(record, scene.model.size.n_laws):
             break
         t, dt = next_step(clock)
+        record.watch.control.calls += 1
         status = step(scene, state, at_scene, at_state, t, dt)
         if status == REJECTED or status == WAITING:
             clock.rejected += status == REJECTED
@@ -49,6 +51,10 @@ def loop(step, at_scene, at_state, at_run, budget):
             return status
         t_new = end_of_step(clock, info)
         dt = info.dt if clock.controlled else dt
+        if record.watch.control.count > 0:
+            status = look(record, scene, state, at_scene, at_state, t, dt, t_new)
+            if status != OK:
+                return status
         if clock.first:
             show_first_modes(record, scene)
         else:
@@ -67,6 +73,9 @@ def has_room(record, n_laws):
     """Whether the output and the log can take another step."""
     clock, out = record.clock, record.out
     if clock.logged + 2 * n_laws > record.log.step.size:
+        return False
+    watch = record.watch
+    if watch.control.count > 0 and watch.control.logged + watch.control.count > watch.t.size:
         return False
     return clock.stored < out.t.size
 
@@ -137,6 +146,9 @@ def write_columns(record, scene, state, at_scene, at_state, t, dt, t_new):
         if store:
             clock.next_store += clock.every
         if store or (t_new == clock.t_end and clock.tail):
+            status = write_nodes(record, scene, at_scene, at_state, t, dt, t_new)
+            if status != OK:
+                return status
             write(record, scene, state, scene.end, t_new, dt)
         return OK
     while clock.stored < record.out.t.size and clock.evaluated < t_eval.size:
@@ -148,6 +160,25 @@ def write_columns(record, scene, state, at_scene, at_state, t, dt, t_new):
             return status
         clock.evaluated += 1
         write(record, scene, state, scene.between, t_out, dt)
+    return OK
+
+
+@phase
+def write_nodes(record, scene, at_scene, at_state, t, dt, t_new):
+    """States inside the step, beside the column of its end."""
+    watch, out, k, size = record.watch, record.out, record.clock.stored, scene.model.size
+    for j in range(watch.control.nodes):
+        t_node = t + watch.node[j] * (t_new - t)
+        point = scene.end
+        if t < t_node < t_new:
+            status = call_between(scene.at.between, at_scene, at_state, t, dt, t_node)
+            if status != OK:
+                return status
+            point = scene.between
+        for i in range(size.n_q):
+            out.q_nodes[k, j, i] = point.q[i]
+        for i in range(size.n_u):
+            out.u_nodes[k, j, i] = point.u[i]
     return OK
 
 

@@ -35,6 +35,7 @@ from nonsmooth._core.stepping.books import book_forces, book_gaps, book_solve, w
 from nonsmooth._core.stepping.implicit import ACCEPTED, MAX_NEWTON, NEWTON_TOL, Implicit
 from nonsmooth._core.stepping.phases import (
     FORCED,
+    bounds_of_forces,
     first_change,
     impulses,
     laws_by_gaps,
@@ -131,7 +132,7 @@ def without_laws(scene, begin, own, t, weight):
         if size.has_zeta:
             call_vector(model.at.zeta, t, begin.q, begin.u, model.p, work.zeta)
         if size.has_bounds:
-            call_vector(model.at.bounds, t, begin.q, begin.u, model.p, work.bounds)
+            bounds_of_forces(model, work, t, begin.q, begin.u)
         for i in range(size.n_rows):
             own.gamma_0[i] = row_velocity(work.WT, work.zeta, begin.u, i, size.n_u)
     return OK

@@ -41,6 +41,7 @@ from nonsmooth._core.records.scene import (
     state_reference,
 )
 from nonsmooth._core.records.status import MASS_SINGULAR, NON_FINITE, OK
+from nonsmooth._core.stepping.phases import bounds_of_forces
 
 INFINITY = 1e300
 REGULARISED = 1e-12
@@ -146,7 +147,7 @@ def evaluate(scene, own, t, q, u):
         if size.has_zeta:
             call_vector(at.zeta, t, q, u, p, work.zeta)
         if size.has_bounds:
-            call_vector(at.bounds, t, q, u, p, work.bounds)
+            bounds_of_forces(model, work, t, q, u)
         call_vector(at.kappa, t, q, u, p, own.kappa)
     if size.has_B:
         call_matrix(at.kinematics, t, q, u, p, work.B)

@@ -42,6 +42,7 @@ from nonsmooth._core.stepping.books import (
 )
 from nonsmooth._core.stepping.implicit import ACCEPTED, DAMPED, MAX_NEWTON, NEWTON_TOL, Implicit
 from nonsmooth._core.stepping.phases import (
+    bounds_of_forces,
     first_change,
     impulses,
     laws_by_gaps,
@@ -241,7 +242,7 @@ def contact_problem(scene, begin, own, t, dt, first, bends):
     t_th = t + own.options.theta * dt
     surfaces(scene, begin, t_th, work.q_m, work.WT, work.zeta)
     if size.has_bounds:
-        call_vector(model.at.bounds, t_th, work.q_m, own.u_th, model.p, work.bounds)
+        bounds_of_forces(model, work, t_th, work.q_m, own.u_th)
     at_end = own.options.directions == AT_END
     t_1, q_1 = (t + dt, own.q_1) if at_end else (t_th, work.q_m)
     surfaces(scene, begin, t_1, q_1, own.WT_1, own.zeta_1)
@@ -268,6 +269,7 @@ def begin_of_law(scene, begin, own, a, dt, first):
     laws, active, rows, bounds = scene.model.laws, scene.problem.laws, scene.problem.rows, scene.work.bounds
     l = active.law[a]
     active.e[a] = laws.e[l]
+    active.mu[a] = laws.mu[l]
     theta = own.options.theta
     if own.options.directions == ENDURING and begin.modes[l] == CONSTRAINT and active.kind[a] != USER_SET:
         active.e[a] = (1.0 - theta) / theta

@@ -80,7 +80,7 @@ class Batch:
     def bounds(self, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper force bounds, shape (n, n_rows) each."""
         n = self.n_rows
-        if n == 0 or (self.core is not None and not self.model.bounds_of):
+        if n == 0 or (self.core is not None and not (self.model.bounds_of or self.model.friction_of)):
             return np.zeros((t.size, n)), np.zeros((t.size, n))
         if self.core is None:
             both = [np.concatenate(self.model.bounds(*x)) for x in zip(t, q, u)]

@@ -42,7 +42,10 @@ def projected(
     if kind in (COULOMB_1D, COULOMB_2D):
         if math.isinf(laws.mu[i]):
             return x
-        return _to_disk(x, laws.mu[i] * np.maximum(P[:, int(laws.row[int(laws.link[i])])], 0.0))
+        mu = (
+            upper[:, rows.start] if math.isnan(laws.mu[i]) else laws.mu[i]
+        )  # a function of the state, or a number
+        return _to_disk(x, mu * np.maximum(P[:, int(laws.row[int(laws.link[i])])], 0.0))
     if kind == FREE:
         return x
     # A user-defined set is one of forces, the impulses lie in dt times it: prox_{dt C}(x) = dt prox_C(x / dt).
@@ -113,6 +116,10 @@ def _answers(laws: Any, modes: np.ndarray, P: np.ndarray, G: np.ndarray, push: n
             along = np.divide(
                 P[:, rows], length[:, None], out=np.zeros_like(P[:, rows]), where=length[:, None] > 0
             )
+            if math.isnan(mu):  # a function of the state: what slides shows it
+                ratio = np.divide(length, P[:, normal], out=np.zeros_like(length), where=P[:, normal] > 0)
+                E[:, rows, constrained.index(normal)] = ratio[:, None] * along
+                continue
             E[:, rows, constrained.index(normal)] = mu * along
     A = np.where(known[:, None, None], (G @ E)[:, constrained], 0.0)
     b = np.where(known[:, None], -push[:, constrained], 0.0)

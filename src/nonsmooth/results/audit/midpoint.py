@@ -257,8 +257,10 @@ class MoreauAudit:
         if "work_forces" in totals and "work_contacts" in totals and begin == self.t[0] and end == self.t[-1]:
             work, contacts, inertia = float(totals["work_forces"]), float(totals["work_contacts"]), 0.0
             balance["work_forces"] = work
-            scale = max(T[0], T[1], abs(work), abs(contacts))
             some = evenly(self.t.size, 8)
+            # a body at rest: sums that are nothing but rounding of what the forces would do are not measured against themselves
+            rounding = self.energy_of_forces(some, end - begin)
+            scale = max(T[0], T[1], abs(work), abs(contacts), 1e-10 * rounding)
             varies = not books.constant_mass(batch, self.t[some], self.q[some])
             # sums over all steps where all are stored; else the sample stands for them
             every, factor = self.all_steps(s) if varies or batch.n_J else (s, 1.0)
@@ -281,6 +283,14 @@ class MoreauAudit:
                 audit.unexplained_energy = unexplained
         add_potential(balance, batch, self.t, self.q)
         audit.energy_balance = balance
+
+    def energy_of_forces(self, some: np.ndarray, span: float) -> float:
+        """Kinetic energy that the forces alone would give within single steps, summed over all steps."""
+        steps = max(self.audit.steps_total, 1)
+        t, q, u = self.t[some], self.q[some], self.u[some]
+        h = self.batch.force(t, q, u)
+        power = dot(h, solved(self.batch.mass(t, q), h[..., None])[..., 0])
+        return 0.5 * float(np.max(power, initial=0.0)) * (span / steps) ** 2 * steps
 
     def all_steps(self, s: Steps) -> tuple[Steps, float]:
         """All steps of the run, or the sample and how many times it is contained in them."""

@@ -55,7 +55,7 @@ class FixedModes:
             self.held[:, rows] = held[:, None]
             for row in range(rows.start, rows.stop):
                 self.lower[:, row, row] = ~held
-            if kind == COULOMB_1D:
+            if kind == COULOMB_1D and not np.isnan(laws.mu[i]):
                 normal = int(laws.row[int(laws.link[i])])
                 self.lower[:, rows.start, normal] = np.where(
                     np.abs(mode) == 2, -laws.mu[i] * np.sign(mode), 0.0
@@ -86,6 +86,9 @@ class FixedModes:
     def _given_forces(self, lower, right, gamma, least, most) -> None:
         """Laws that press with all they have: intervals at a bound, and slip in a plane against the velocity."""
         laws = self.batch.laws
+        for k in np.flatnonzero((laws.kind == COULOMB_1D) & np.isnan(laws.mu)):  # a function of the state
+            row, normal, mode = int(laws.row[k]), int(laws.row[int(laws.link[k])]), self.modes[:, k]
+            lower[:, row, normal] = np.where(np.abs(mode) == 2, -most[:, row] * np.sign(mode), 0.0)
         for k in np.flatnonzero(laws.kind == INTERVAL):
             row, mode = int(laws.row[k]), self.modes[:, k]
             given = np.where(mode > 0, most[:, row], least[:, row])
@@ -97,7 +100,8 @@ class FixedModes:
                 right[:, rows] = np.where(slips[:, None], most[:, rows.start, None] * along, right[:, rows])
             else:
                 normal = int(laws.row[int(laws.link[i])])
-                lower[:, rows, normal] = np.where(slips[:, None], -laws.mu[i] * along, 0.0)
+                mu = most[:, rows.start, None] if np.isnan(laws.mu[i]) else laws.mu[i]
+                lower[:, rows, normal] = np.where(slips[:, None], -mu * along, 0.0)
 
     def _solved(self, K: np.ndarray, right: np.ndarray) -> np.ndarray:
         """K^-1 right; the shortest solution where constraints depend on each other."""
