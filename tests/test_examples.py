@@ -84,6 +84,18 @@ def slider_crank_clearance(module):
     assert np.abs(module.result.q[2]).max() < 1e-12
 
 
+def world_slider_crank(module):
+    assert module.drift < 1e-12
+    assert module.result.audit.ok
+    assert abs(module.result["piston"].position[0].min() - 0.2) < 1e-6
+
+
+def four_bar(module):
+    """After two turns every point is back where it was, and the drive has done no work against gravity."""
+    np.testing.assert_allclose(module.point[:, -1], module.point[:, 0], atol=1e-9)
+    assert abs(module.result["crank"].angle[-1] - 4 * np.pi) < 1e-9
+
+
 CHECKS = [
     falling_ball,
     sliding_mass,
@@ -95,6 +107,8 @@ CHECKS = [
     belt_oscillator,
     rod_rough_plane,
     slider_crank_clearance,
+    world_slider_crank,
+    four_bar,
 ]
 
 

@@ -25,6 +25,9 @@ _PUBLIC = {
     "ConvexSet": "model.elements",
     "Joint": "model.elements",
     "NonholonomicConstraint": "model.elements",
+    "equilibrium": "model.statics",
+    "modes": "model.statics",
+    "diagnose": "model.diagnose",
     "World": "model.world",
     "Body": "model.bodies.body",
     "Material": "model.bodies.material",
@@ -158,6 +161,7 @@ if TYPE_CHECKING:
     from nonsmooth.model.bodies.shapes import HalfPlane as HalfPlane
     from nonsmooth.model.bodies.shapes import Plane as Plane
     from nonsmooth.model.bodies.shapes import Sphere as Sphere
+    from nonsmooth.model.diagnose import diagnose as diagnose
     from nonsmooth.model.elements import Ball as Ball
     from nonsmooth.model.elements import Contact as Contact
     from nonsmooth.model.elements import ConvexSet as ConvexSet
@@ -181,6 +185,8 @@ if TYPE_CHECKING:
     from nonsmooth.model.rotations import inertia_matrix as inertia_matrix
     from nonsmooth.model.rotations import quaternion_rates as quaternion_rates
     from nonsmooth.model.servo import Servo as Servo
+    from nonsmooth.model.statics import equilibrium as equilibrium
+    from nonsmooth.model.statics import modes as modes
     from nonsmooth.model.system import MechanicalSystem as MechanicalSystem
     from nonsmooth.model.world import World as World
     from nonsmooth.results.audit import Audit as Audit

@@ -1,0 +1,243 @@
+"""`equilibrium` and `modes`: where a system rests, and how it moves about a state; joints included.
+
+Equilibrium: forces of joints balance all others,
+
+    h(t, q, 0) + W_J la = 0,     g_J(t, q) = 0.
+
+Newton's method with pseudo-transient continuation (Kelley, Keyes 1998): with K = -d(h + W la)/d delta
+
+    | K + nu M   -W_J | | delta |   |  h + W_J la |
+    | W_J^T        0  | | d la  | = | -g_J        |          q <- retract(q, delta)
+
+nu falls with the residual: at first the iteration moves like the system itself would in syrup, towards stable states, at the end it is
+Newton's. Redundant rows: the solution of smallest norm.
+
+Modes: M delta'' + D delta' + K delta = W_J la,  W_J^T delta = 0, reduced to the null space Z of W_J^T,
+
+    (s^2 Z^T M Z + s Z^T D Z + Z^T K Z) y = 0,     shape = Z y.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from nonsmooth.errors import ConvergenceError, InputError, ModelError
+from nonsmooth.model.start import as_state, length_scale
+
+MAX_ITER = 500
+TOL = 1e-12
+
+
+class Equilibrium(NamedTuple):
+    """Where a system rests.
+
+    Attributes
+    ----------
+    q : ndarray, shape (n_q,)
+    forces : ndarray, shape (n_J,)
+        Of the rows of joints.
+    residual : float
+        Unbalanced force, relative to the forces that act.
+    iterations : int
+    """
+
+    q: np.ndarray
+    forces: np.ndarray
+    residual: float
+    iterations: int
+
+
+class Modes(NamedTuple):
+    """Small motions about a state, slowest first.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of complex, shape (k,)
+        s; one of each pair of conjugates.
+    frequencies : ndarray, shape (k,)
+        In Hz: |Im s| / 2 pi.
+    damping : ndarray, shape (k,)
+        -Re s / |s|; negative where the motion grows.
+    shapes : ndarray of complex, shape (n_u, k)
+        Increments of the coordinates, the largest entry one.
+    """
+
+    eigenvalues: np.ndarray
+    frequencies: np.ndarray
+    damping: np.ndarray
+    shapes: np.ndarray
+
+
+def bound_model(system: Any, q0: Any, u0: Any, t: float) -> tuple[Any, np.ndarray, np.ndarray]:
+    """The model of a system at a state; worlds have a start of their own."""
+    if not hasattr(system, "bind"):
+        raise InputError(
+            f"`system` is of class {type(system).__name__}: a MechanicalSystem or World is wanted."
+        )
+    if hasattr(system, "start"):
+        own = system.start()
+        q0, u0 = own[0] if q0 is None else q0, own[1] if u0 is None else u0
+    q = as_state(q0, "q0")
+    model = system.bind(t, q, np.zeros(_n_u(system, q)) if u0 is None else as_state(u0, "u0"))
+    return model, q, np.zeros(model.n_u) if u0 is None else as_state(u0, "u0")
+
+
+def _n_u(system, q):
+    return q.size - len(system.quaternions)
+
+
+def equilibrium(system: Any, q0: Any = None, t: float = 0.0, load_steps: int = 1) -> Equilibrium:
+    """State of rest near a start, with all joints, without contacts and dry friction.
+
+    Parameters
+    ----------
+    system : World or MechanicalSystem
+    q0 : array_like, optional
+        Where to look from; default: the start of a world.
+    t : float
+        Instant at which forces are taken.
+    load_steps : int
+        Forces grow to their full size in so many steps.
+
+    Raises
+    ------
+    ConvergenceError
+        If no state of rest is found (a system that can fall freely has none).
+    ModelError
+        If a contact is closed or violated there: let the system come to rest with `simulate`.
+    """
+    if isinstance(load_steps, bool) or not isinstance(load_steps, int) or load_steps < 1:
+        raise InputError(f"`load_steps` is {load_steps!r}: a positive whole number is wanted.")
+    model, q, _ = bound_model(system, q0, None, t)
+    la, residual, iterations = np.zeros(model.laws.n_J), math.inf, 0
+    for step in range(1, load_steps + 1):
+        q, la, residual, count = _relaxed(model, t, q, la, step / load_steps)
+        iterations += count
+    gaps = model.gaps(t, q)
+    if gaps.size and np.min(gaps) <= 1e-9 * length_scale(q):
+        name = model.laws.name[int(np.argmin(gaps))]
+        raise ModelError(
+            f"contact {name!r} has the gap {np.min(gaps):.3g} at the state of rest that was found without contacts: let the system come "
+            "to rest with simulate(...)."
+        )
+    return Equilibrium(q, la, residual, iterations)
+
+
+def _relaxed(model, t, q, la, load):
+    """Newton's iteration for forces times `load`."""
+    n, n_J, first = model.n_u, model.laws.n_J, model.laws.n_rows - model.laws.n_J
+    zero, rows = np.zeros(n), np.zeros(model.laws.n_rows)
+    M, L = model.mass_matrix(t, q), length_scale(q)
+    K, residual, largest, before, nu = np.zeros((n, n)), math.inf, 0.0, 0.0, 0.0
+    for iteration in range(MAX_ITER):
+        h, WT = load * model.forces(t, q, zero), model.directions(t, q)[0][first:]
+        g = np.zeros(n_J)
+        position = model.joint_residuals(t, q, zero)[0]
+        g[: position.size] = position
+        if iteration == 0 and n_J:
+            la = np.linalg.lstsq(WT.T, -h, rcond=None)[0]
+        force = h + WT.T @ la
+        largest = max(largest, float(np.linalg.norm(h)), float(np.linalg.norm(WT.T @ la)))
+        rounding = 4.0 * np.finfo(float).eps * float(np.linalg.norm(K)) * L
+        residual = float(np.linalg.norm(force)) / max(largest, 1e-300)
+        balanced = residual <= TOL or np.linalg.norm(force) <= rounding
+        if balanced and np.max(np.abs(g), initial=0.0) <= 1e-12 * L:
+            return q, la, residual, iteration
+        # nu falls with what joints cannot balance
+        free = force - WT.T @ np.linalg.lstsq(WT.T, force, rcond=None)[0] if n_J else force
+        size = float(np.linalg.norm(free))
+        if iteration == 0:
+            nu = 10.0 * float(np.max(np.abs(np.linalg.solve(M, force)))) / L
+        elif before > 0.0:
+            nu *= min(max(size / before, 0.1), 3.0)
+        before = size
+        rows[first:] = la
+        K = _stiffness(model, t, q, rows, load)
+        A = np.block([[K + nu * M, -WT.T], [WT, np.zeros((n_J, n_J))]])
+        step = np.linalg.lstsq(A, np.concatenate([force, -g]), rcond=1e-13)[0]
+        reach = float(np.max(np.abs(step[:n]), initial=0.0))
+        share = min(1.0, 0.5 * L / reach) if reach > 0.0 else 1.0
+        q = model.space.retract(q, share * step[:n], t, model.parameters.flat)
+        la = la + share * step[n:]
+        if not np.all(np.isfinite(q)):
+            break
+    raise ConvergenceError(
+        f"no state of rest was found near the start (unbalanced force {residual:.3g} of the forces that act, {MAX_ITER} iterations): the "
+        "system may fall freely; else start nearer, or use load_steps."
+    )
+
+
+def _stiffness(model, t, q, la, load):
+    """-d(load h + W la)/d delta."""
+    zero = np.zeros(model.n_u)
+    of_h = model.tangent(t, q, zero, zero, 0.0 * la, cK=1.0).toarray()
+    return model.tangent(t, q, zero, zero, la, cK=1.0).toarray() - (1.0 - load) * of_h
+
+
+def joint_forces(model: Any, t: float, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Accelerations and multipliers of joints at a state: M a = h + W_J la, W_J^T a + kappa = 0; smallest norm if redundant."""
+    n_J, first = model.laws.n_J, model.laws.n_rows - model.laws.n_J
+    M, h = model.mass_matrix(t, q), model.forces(t, q, u)
+    if n_J == 0:
+        return np.linalg.solve(M, h), np.zeros(0)
+    WT, kappa = model.directions(t, q)[0][first:], model.quadratic_term(t, q, u)[first:]
+    M_inv_h, M_inv_W = np.linalg.solve(M, h), np.linalg.solve(M, WT.T)
+    la = np.linalg.lstsq(WT @ M_inv_W, -(WT @ M_inv_h + kappa), rcond=1e-12)[0]
+    return M_inv_h + M_inv_W @ la, la
+
+
+def modes(system: Any, state: Any = None, t: float = 0.0) -> Modes:
+    """Frequencies, damping and shapes of small motions about a state, constraints included.
+
+    Parameters
+    ----------
+    system : World or MechanicalSystem
+    state : array_like (n_q,), or a pair (q, u), or an `Equilibrium`
+        Default: the start of a world. Contacts and dry friction do not act.
+    t : float
+    """
+    q0, u0 = _state(state)
+    model, q, u = bound_model(system, q0, u0, t)
+    n, n_J, first = model.n_u, model.laws.n_J, model.laws.n_rows - model.laws.n_J
+    a, la = joint_forces(model, t, q, u)
+    rows = np.zeros(model.laws.n_rows)
+    rows[first:] = la
+    M = model.mass_matrix(t, q)
+    K = model.tangent(t, q, u, a, rows, cK=1.0).toarray()
+    D = model.tangent(t, q, u, a, rows, cD=1.0).toarray()
+    Z = linalg.null_space(_scaled(model.directions(t, q)[0][first:])) if n_J else np.eye(n)
+    k = Z.shape[1]
+    if k == 0:
+        return Modes(np.zeros(0, complex), np.zeros(0), np.zeros(0), np.zeros((n, 0), complex))
+    M, D, K = (Z.T @ X @ Z for X in (M, D, K))
+    A = np.block([[np.zeros((k, k)), np.eye(k)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
+    values, vectors = np.linalg.eig(A)
+    tiny = 1e-9 * np.max(np.abs(values), initial=0.0)
+    keep = [
+        i
+        for i in np.lexsort((values.imag, np.abs(values)))
+        if values[i].imag > tiny or abs(values[i].imag) <= tiny
+    ]
+    values, shapes = values[keep], Z @ vectors[:k, keep]
+    shapes = shapes / np.array([column[np.argmax(np.abs(column))] or 1.0 for column in shapes.T])
+    size = np.where(np.abs(values) > tiny, np.abs(values), 1.0)
+    damping = np.where(np.abs(values) > tiny, -values.real / size, 0.0)
+    return Modes(values, np.abs(values.imag) / (2 * np.pi), damping, shapes)
+
+
+def _scaled(rows):
+    """Rows of length one, so that units of constraints do not matter for their rank."""
+    size = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(size > 0.0, size, 1.0)
+
+
+def _state(state):
+    if state is None or isinstance(state, Equilibrium):
+        return (None, None) if state is None else (state.q, None)
+    if isinstance(state, tuple) and len(state) == 2:
+        return state
+    return state, None

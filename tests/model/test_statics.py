@@ -1,0 +1,122 @@
+"""`equilibrium`, `modes` and `diagnose` against closed forms."""
+
+import numpy as np
+import pytest
+
+import nonsmooth as ns
+from nonsmooth import errors
+
+G = 9.81
+
+
+def rod_on_a_pin(**spring):
+    """A uniform rod of length 1 that hangs on one end."""
+    world = ns.World((0, -G))
+    rod = world.add(ns.Body(mass=2.0, inertia=2.0 / 12.0, position=(0.5, 0), name="rod"))
+    world.add(ns.Revolute(world.ground, rod, (0, 0), name="pin"))
+    if spring:
+        world.add(ns.TorsionSpring(world.ground, rod, name="spring", **spring))
+    return world
+
+
+def test_a_rod_hangs_straight_down():
+    rest = ns.equilibrium(rod_on_a_pin())
+    np.testing.assert_allclose(rest.q[:2], [0, -0.5], atol=1e-10)
+    np.testing.assert_allclose(rest.forces, [0, 2.0 * G], atol=1e-9)
+
+
+@pytest.mark.parametrize("load_steps", [1, 4])
+def test_a_rod_on_a_torsion_spring(load_steps):
+    """k phi = -m g cos(phi) / 2."""
+    rest = ns.equilibrium(rod_on_a_pin(stiffness=5.0), load_steps=load_steps)
+    phi = rest.q[2]
+    assert 5.0 * phi == pytest.approx(-2.0 * G * np.cos(phi) / 2, abs=1e-9)
+
+
+def test_hanging_weight_in_any_units():
+    """x = -m g / k, with lengths and masses from 1e-6 to 1e6."""
+    for length, mass in ((1.0, 1.0), (1e-6, 1e3), (1e6, 1e-3)):
+        world = ns.World((0, -G))
+        weight = world.add(ns.Body(mass=mass, position=(0, -length)))
+        world.add(ns.Spring(world.ground, weight, mass * G / length, length))
+        assert ns.equilibrium(world).q[1] == pytest.approx(-2.0 * length, rel=1e-9)
+
+
+def test_what_falls_freely_has_no_rest():
+    world = ns.World((0, -G))
+    world.add(ns.Body(mass=1.0))
+    with pytest.raises(errors.ConvergenceError, match="may fall freely"):
+        ns.equilibrium(world)
+
+
+def test_a_contact_at_the_state_of_rest_is_named():
+    world = rod_on_a_pin()
+    world.contact(world["rod"], ns.HalfPlane((0, -0.4), name="floor"))
+    with pytest.raises(errors.ModelError, match="'rod on floor'"):
+        ns.equilibrium(world)
+
+
+def test_modes_of_a_physical_pendulum():
+    """omega^2 = m g l / (J + m l^2), about the state of rest."""
+    world = rod_on_a_pin()
+    found = ns.modes(world, ns.equilibrium(world))
+    omega = np.sqrt(2.0 * G * 0.5 / (2.0 / 12 + 2.0 * 0.25))
+    np.testing.assert_allclose(found.frequencies, omega / (2 * np.pi), rtol=1e-8)
+    np.testing.assert_allclose(found.damping, 0.0, atol=1e-8)
+    # the shape: turning about the pin
+    shape = found.shapes[:, 0] / found.shapes[2, 0]
+    np.testing.assert_allclose(shape.real, [0.5, 0.0, 1.0], atol=1e-8)
+
+
+def test_modes_of_two_masses_with_a_damper():
+    """Against the eigenvalues of the 4 x 4 matrix written by hand."""
+    world = ns.World((0, 0))
+    a, b = (world.add(ns.Body(mass=m, position=(x, 0))) for m, x in ((1.0, 1.0), (2.0, 2.0)))
+    rail = [ns.PointOnLine(world.ground, body, axis=(1, 0)) for body in (a, b)]
+    world.add(*rail, ns.Spring(world.ground, a, 50.0, damping=0.3), ns.Spring(a, b, 20.0, damping=0.1))
+    K = np.array([[70.0, -20.0], [-20.0, 20.0]]) / np.array([[1.0], [2.0]])
+    D = np.array([[0.4, -0.1], [-0.1, 0.1]]) / np.array([[1.0], [2.0]])
+    values = np.linalg.eigvals(np.block([[np.zeros((2, 2)), np.eye(2)], [-K, -D]]))
+    values = values[values.imag > 0]
+    np.testing.assert_allclose(ns.modes(world).eigenvalues, values[np.argsort(np.abs(values))], rtol=1e-7)
+
+
+def four_bar_in_space():
+    """Four revolute joints with parallel axes: three of the rows too many."""
+    world = ns.World((0, -G, 0))
+    points = np.array([(0, 0, 0), (0, 1, 0), (2, 1, 0), (2, 0, 0)], dtype=float)
+    bars = [
+        world.add(ns.Body(mass=1.0, inertia=(0.1, 0.1, 0.1), position=0.5 * (p + q), name=f"bar {k}"))
+        for k, (p, q) in enumerate(zip(points, points[1:]))
+    ]
+    sides = [world.ground, *bars, world.ground]
+    world.add(*(ns.Revolute(sides[k], sides[k + 1], points[k], (0, 0, 1), name=f"pin {k}") for k in range(4)))
+    return world
+
+
+def test_four_bar_in_space_is_redundant_by_name():
+    found = ns.diagnose(four_bar_in_space())
+    assert (found.velocities, found.constraints, found.rank, found.degrees_of_freedom) == (18, 20, 17, 1)
+    assert len(found.redundant) == 3 and all(name.startswith("pin 3") for name in found.redundant)
+    assert found.loops == 1
+    text = str(found)
+    assert "1 degrees of freedom" in text and "'pin 3" in text
+
+
+def test_diagnosis_of_a_pendulum_and_its_start():
+    found = ns.diagnose(rod_on_a_pin(stiffness=5.0))
+    assert found.degrees_of_freedom == 1 and not found.redundant and found.loops == 0
+    assert found.position == 0.0 and found.acceleration < 1e-12
+    off = ns.diagnose(rod_on_a_pin(), q0=[0.6, 0.0, 0.0], u0=[0.0, 0.0, 1.0])
+    assert off.position == pytest.approx(0.1) and off.worst_position == "pin [0]"
+    assert off.velocity == pytest.approx(0.5)
+
+
+def test_a_system_of_functions_is_diagnosed_too():
+    rod = ns.Joint(lambda t, q: np.array([q[0] ** 2 + q[1] ** 2 - 1.0]), name="rod")
+    system = ns.MechanicalSystem(np.eye(2), np.array([0.0, -G]), joints=rod)
+    found = ns.diagnose(system, [1.0, 0.0], [0.0, 0.0])
+    assert found.degrees_of_freedom == 1 and found.loops is None
+    assert "event-driven" in found.methods
+    rest = ns.equilibrium(system, [0.6, -0.8])
+    np.testing.assert_allclose(rest.q, [0.0, -1.0], atol=1e-9)
