@@ -489,7 +489,9 @@ def test_accumulating_resets_of_a_bilateral_switch_are_passed():
 
 def test_resets_of_a_bilateral_switch_accumulate():
     """A ball that bounces by resets comes to rest; the accumulation does not end at `max_events`."""
-    floor = Switch(lambda t, y: y[0], direction=-1, reset=lambda t, y: np.array([0.0, -0.5 * y[1]]), name="floor")
+    floor = Switch(
+        lambda t, y: y[0], direction=-1, reset=lambda t, y: np.array([0.0, -0.5 * y[1]]), name="floor"
+    )
     with pytest.warns(ZenoWarning, match="accumulate at t = 1.35457"):
         result = solve_ivp(lambda t, y, mode: [y[1], -9.81], (0, 3), [1.0, 0.0], switches=[floor], rtol=1e-8)
     assert result.success and len(result.events) < 100

@@ -53,7 +53,13 @@ def as_state(value, name: str) -> np.ndarray:
     return array
 
 
-def length_scale(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> float:
+def length_scale(q: np.ndarray) -> float:
+    """Length scale of coordinates: the largest one, or 1."""
+    largest = float(np.max(np.abs(q), initial=0.0))
+    return largest if largest > 0 else 1.0
+
+
+def motion_scale(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> float:
     """Length scale of the motion: the largest coordinate at the start, and how far velocities and forces move it in the span.
 
     A body at rest on the origin of its coordinates has coordinates of rounding size only: they tell no length.
@@ -172,7 +178,7 @@ def consistent_start(
     """Check gaps and joints of the start; repair them only if asked. A scheme that `reaches` constraints may start off them; `dt` is
     the step of a scheme with constant step."""
     q, u = q.copy(), u.copy()
-    L = length_scale(model, t, q, u, span)
+    L = motion_scale(model, t, q, u, span)
     V = max(float(np.max(np.abs(u), initial=0.0)), 1e-300)
     laws = model.laws
     gaps = model.gaps(t, q)

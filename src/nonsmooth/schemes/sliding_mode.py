@@ -317,7 +317,7 @@ def check_inputs(model, t, q) -> None:
 def start_surfaces(model, t, q, u, sigma):
     """S at the start, which surfaces are not zero there, and which positions are off (beyond what a start may be)."""
     position, velocity = model.joint_residuals(t, q, u)
-    n_h, length = position.size, length_scale(model, t, q, u, 0.0)
+    n_h, length = position.size, length_scale(q)
     WT, zeta = model.directions(t, q)
     s = velocity.copy()
     s[:n_h] += sigma * position

@@ -1,0 +1,216 @@
+"""What a simulation leaves behind: columns, events and audit made into a `Result`; output closed, warnings said."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonsmooth.control.driver import INTERRUPTED
+from nonsmooth.control.warn import warn_user
+from nonsmooth.errors import EnergyGainWarning, IntegrationError, StorageError, ZenoWarning
+from nonsmooth.model.check_derivatives import check_along
+from nonsmooth.results.dense import DenseSolution
+from nonsmooth.results.result import Result
+from nonsmooth.schemes.incidents import accumulation_points, event_table, merged
+from nonsmooth.schemes.simulation import STREAMED
+from nonsmooth.schemes.user_events import with_user_events
+
+
+def finish(model, scheme, simulation, status, message, audit, on_energy_gain, origin, dense_output=False):
+    laws, run, plan, writer = model.laws, simulation.run, simulation.plan, simulation.writer
+    columns = simulation.columns()
+    if status == 0 and simulation.ended:
+        status, message = 1, "stopped by a terminal event"
+    none = set(simulation.cuts) | set(plan.controllers.instants() if plan.controllers else ())
+    passed = [end for _, end in plan.segments[:-1] if end <= run.t and end not in none]
+    raw, times = simulation.events()
+    events, unwritten = (
+        event_table(raw[k:], times[k:], laws, passed) for k in ((0, simulation.written) if writer else (0, 0))
+    )
+    zeno = accumulation_points(events, laws) if scheme.locates else ()
+    if len(zeno):
+        events, unwritten = merged(events, zeno), merged(unwritten, zeno)
+        if status >= 0:
+            first = zeno[0]
+            warn_user(
+                f"the impacts of {first.name!r} accumulate at t = {first.t:.9g}"
+                + (f" (and {len(zeno) - 1} more such points)" if len(zeno) > 1 else "")
+                + "; they are passed with steps of the smallest size.",
+                ZenoWarning,
+            )
+    if status >= 0:
+        run.warn()
+    totals = run.totals() | {"t_span": (plan.segments[0][0] if plan.segments else run.t, run.t)}
+    begin = {name: columns.pop(name) for name in ("q_B", "u_B") if name in columns}
+    nodes = {name: columns.pop(name) for name in ("q_nodes", "u_nodes") if name in columns}
+    P_J = columns.pop("P_J")
+    counters = {
+        "nsteps": run.steps,
+        "nbase": run.base_steps,
+        "nfev": run.base_steps,
+        "nrejected": run.rejected,
+    }
+    own = columns.pop("own", None)
+    extra = {"P_J": P_J} if laws.n_J or writer is not None else {}
+    if own is not None:
+        extra |= scheme.fields(model, own)
+    result = Result(
+        **columns, events=events, status=status, message=message, extra=extra, **counters, **origin
+    )
+    if audit and status != INTERRUPTED:  # who interrupts does not want to wait
+        samples = _samples(columns, begin, P_J, plan, scheme) if begin else None
+        try:
+            result.audit = _audit_of(model, scheme, result, totals, plan, samples)
+        except Exception:  # of a run that failed: a function that raised there may do so again
+            if status >= 0:
+                raise
+        if result.audit is not None and on_energy_gain == "ignore":
+            result.audit.energy_gains["accepted"] = True
+    if plan.watched:
+        result.events = events = with_user_events(events, plan.watched)
+        unwritten = with_user_events(unwritten, plan.watched)
+        result.extra |= plan.watched.fields()
+    if plan.controllers:
+        result.extra["outputs"] = plan.controllers.outputs()
+    if dense_output:
+        result.extra["sol"] = _solution(result, nodes, plan.nodes)
+    if totals["unconverged"]:
+        result.message += f"; {totals['unconverged']} steps with an unconverged contact problem were accepted"
+    if writer is not None:
+        try:
+            writer.append({name: getattr(result, name) for name in STREAMED}, unwritten)
+            writer.finish(
+                status=status,
+                message=result.message,
+                events=events,
+                audit=result.audit,
+                extra=result.extra,
+                **counters,
+            )
+        except StorageError as exc:  # e.g. the disk is full: what there is stays in memory
+            kept = writer.columns()
+            extra = result.extra | {"P_J": kept.pop("P_J")}
+            message = result.message if status < 0 else f"stopped at t = {run.t:.9g}: {exc}"
+            exc.partial = Result(
+                **kept,
+                events=events,
+                status=min(status, -1),
+                message=message,
+                extra=extra,
+                audit=result.audit,
+                **counters,
+                **origin,
+            )
+            exc.partial._model = model
+            if status < 0:
+                return exc.partial
+            raise
+        # what is in memory is the tail only: hand out the whole run, read from the file where it is looked at
+        result = Result.load(writer.path, lazy=True)
+    result._model = model  # for what is asked of the result later: scene, gaps, energy
+    # the audit, where there is one, tells gains from answers to forces; the totals of the loop do not
+    gains = _gains_of(totals) if result.audit is None else result.audit.energy_gains
+    if gains["count"] and on_energy_gain != "ignore" and status >= 0:
+        text = (
+            f"an impact raised the kinetic energy at t = {gains['t']:.6g} (law {gains['law']!r}, "
+            f"T from {gains['T_before']:.6g} to {gains['T_after']:.6g}; {gains['count']} such steps): Newton's "
+            "law with friction or unequal restitution can do that; use tangential_restitution = restitution or e = 0 to "
+            "exclude it."
+        )
+        if on_energy_gain == "raise":
+            error = IntegrationError(text)
+            error.partial = result
+            raise error
+        warn_user(text, EnergyGainWarning)
+    return result
+
+
+def _audit_of(model, scheme, result, totals, plan, samples):
+    """The audit of a run, with what else should be said of it."""
+    with np.errstate(over="ignore", invalid="ignore"):  # of a run that ends in overflow
+        audit = _audited(model, scheme, result, totals, plan, samples)
+    clipped = _clipped(scheme, plan.segments)
+    if clipped:
+        audit.notes.append(clipped)
+    if result.status >= 0:
+        audit.notes += check_along(model, result.t, result.q, result.u)
+    if model.callbacks:
+        audit.notes.append("run as Python callbacks: " + ", ".join(model.callbacks))
+    return audit
+
+
+def _audited(model, scheme, result, totals, plan, samples):
+    """The audit of a run; where controllers change parameters, of the longest time in which they did not."""
+    control = plan.controllers
+    if control is None or not len(result):
+        return scheme.audit(model, result, totals, plan, samples)
+    now = control.held.flat.copy()
+    begin, end = control.longest(result.t)
+    within = (result.t >= begin) & (result.t <= end)
+    if samples is not None:
+        inside = (samples["t_E"] - samples["dt"] >= begin) & (samples["t_E"] <= end)
+        samples = {name: array[..., inside] for name, array in samples.items()}
+    columns = {name: getattr(result, name)[..., within] for name in STREAMED if name != "P_J"}
+    extra = {name: value[..., within] for name, value in result.extra.items() if name == "P_J"}
+    part = Result(
+        **columns,
+        events=result.events.between(begin, end),
+        extra=extra,
+        nsteps=result.nsteps,
+        nbase=result.nbase,
+        law_names=result.law_names,
+    )
+    audit = scheme.audit(model, part, totals, plan, samples)
+    audit.notes.append(f"controllers change parameters: recomputed from t = {begin:.9g} to {end:.9g} only")
+    control.held.flat[:] = now
+    return audit
+
+
+def _solution(result, nodes, places):
+    """``sol(t)`` from columns and the states inside steps."""
+    inside = np.zeros((0, *result.y.shape))
+    if nodes:
+        inside = np.concatenate([nodes["q_nodes"], nodes["u_nodes"]], axis=1)
+    return DenseSolution(result.t, result.y, inside, places)
+
+
+def _gains_of(totals):
+    """Energy gains as the loop has counted them."""
+    gains = {name: totals[f"energy_gain_{name}"] for name in ("t", "law", "T_before", "T_after")}
+    return {"count": totals["energy_gain_count"], **gains}
+
+
+def _samples(columns, begin, P_J, plan, scheme):
+    """At most 200 full steps out of thinned output, or steps seen at an instant inside them, for the audit."""
+    n = columns["t"].size
+    pick = np.unique(np.linspace(0, n - 1, 200).astype(int)) if n else np.zeros(0, dtype=int)
+    pick = pick[columns["dt"][pick] > 0]
+    t, dt = columns["t"][pick], columns["dt"][pick]
+    samples = {
+        "t_B": t - dt, "q_B": begin["q_B"][:, pick], "u_B": begin["u_B"][:, pick], "t_E": t, "q_E": columns["q"][:, pick],
+        "u_E": columns["u"][:, pick], "P": np.vstack([columns["P_N"][:, pick], columns["P_T"][:, pick], P_J[:, pick]]),
+        "modes": columns["modes"][:, pick], "dt": dt,
+    }  # fmt: skip
+    if plan.t_eval.size == 0:
+        return samples
+    # the step that holds an instant: the first that ends at it or later, in its segment
+    samples["t_B"] = np.full(pick.size, np.nan)
+    for a, b in plan.segments:
+        inside = (t > a) & (t <= b)
+        number = np.ceil((t[inside] - a) / scheme.dt - 1e-9)
+        samples["t_B"][inside] = a + (np.maximum(number, 1.0) - 1.0) * scheme.dt
+    # not so where a step was taken in halves
+    known = (t >= samples["t_B"]) & (t <= (samples["t_B"] + dt) * (1 + 1e-12))
+    return {name: array[..., known] for name, array in samples.items()}
+
+
+def _clipped(scheme, segments):
+    """A step longer than a segment is shortened to it: worth a word."""
+    dt = getattr(scheme, "dt", None)
+    if dt is None or not segments:
+        return None
+    a, b = max(segments, key=lambda segment: segment[1] - segment[0])
+    if dt <= (b - a) * (1 + 1e-9):
+        return None
+    return (
+        f"dt = {dt:g} is longer than the span (or every part of it between breakpoints): steps were shortened"
+    )
