@@ -33,6 +33,8 @@ HEAVY_ROWS = 6000
 HEAVY_STEPS = 40
 #: When sweeps on large piles at rest are slow, see `_slow_at_rest`.
 ROUGH, LONGER, SHORTEST = 1e-3, 1.5, 1000
+#: Factorisations by interior points on a small problem.
+IP_STEPS = 300
 #: Iterations of ADMM before each further attempt with Newton's method.
 ROUNDS = (1000, 3000, 10_000)
 
@@ -117,9 +119,12 @@ def _heavy(work):
 
 
 def _small(work):
-    """Newton's method from several starts: cheap where the matrix is small, and it is the start that
-    decides."""
+    """Interior points, then Newton's method from several starts: cheap where the matrix is small, and it is the start
+    that decides."""
     problem = work.problem
+    if work.going():
+        # friction on the rims of all cones at once, where Newton's method crawls: corners that lie in a plane but for 1e-6
+        work.stage("interior-point", interior_point, work.r, IP_STEPS)
     if not work.going():
         return
     held = np.linalg.lstsq(problem.dense_W, -problem.q, rcond=1e-10)[0]
