@@ -16,6 +16,7 @@ from nonsmooth._core.records.scene import scene_at as scene_at
 from nonsmooth._core.records.scene import state_at as state_at
 from nonsmooth._core.records.status import NON_FINITE as NON_FINITE
 from nonsmooth._core.records.status import OK as OK
+from nonsmooth._core.records.status import OWN as OWN
 from nonsmooth._core.records.status import UNCONVERGED as UNCONVERGED
 from nonsmooth._core.stepping.moreau import close_step as close_step
 from nonsmooth._core.stepping.moreau import velocity_step as velocity_step

@@ -38,6 +38,8 @@ from nonsmooth.results.events import count_kinds, event_times, kind_code
 _EPS = np.finfo(np.float64).eps
 _RESOLVED = 0.3  # the second integrator must know a step to this part of the tolerance
 _ALL = 100_000
+# of the velocities that forces alone would make in a step: what remains of them by rounding, and what counts as a speed at rest
+_CANCELLED, _AT_REST = 1e-12, 1e-6
 _ONE_BY_ONE = 3  # steps that resist are left to an integrator that adapts its own steps, which takes its time
 
 
@@ -119,13 +121,25 @@ class _AdaptiveAudit:
         size[n_q:] = np.maximum(size[n_q:], 0.01 * np.max(size[n_q:], initial=0.0))
         self.tolerance = np.maximum(atol + rtol * size, np.finfo(float).tiny)
         self.length = motion(self.q)
+        self.made = self.made_by_forces()
+        # where bodies rest, forces and impulses cancel to rounding, which is no error of a step
+        self.tolerance[n_q:] += _CANCELLED * self.made
+
+    def made_by_forces(self) -> np.ndarray:
+        """Velocities that the forces alone would make in the longest step, measured by their energy, shape (n_u,)."""
+        k = evenly(self.t.size, 16)
+        h = self.batch.force(self.t[k], self.q[k], self.u[k])
+        root = np.sqrt(np.abs(np.diagonal(self.batch.mass(self.t[k], self.q[k]), axis1=1, axis2=2)))
+        made = np.sum(np.abs(h) / root, axis=1, keepdims=True) / root
+        return np.max(made, axis=0, initial=0.0) * np.max(self.result.dt, initial=0.0)
 
     def run(self, midpoint_base: bool) -> None:
         solver_figures(self.audit, self.totals, get(self.result, "nbase", 0))
         if self.t.size == 0:
             return
         k = whole_steps(self.t, self.result.dt)
-        self.speed = self.speed_scale()
+        self.speed, at_rest = self.speed_scale()
+        self.length = max(self.length, at_rest * float(np.max(self.result.dt, initial=0.0)))
         crossing = k[self.order[k] <= 1] if self.complete and midpoint_base else k[:0]
         work = self.repeat_steps() + self.crossings(crossing)
         self.balance(work)
@@ -135,17 +149,17 @@ class _AdaptiveAudit:
         picks = evenly(self.t.size, self.batch.most(64))
         report_drift(self.audit, self.batch, self.t[picks], self.q[picks], self.u[picks], self.length)
 
-    def speed_scale(self) -> float:
-        """Largest relative velocity that terms of W^T u reach."""
+    def speed_scale(self) -> tuple[float, float]:
+        """Largest relative velocity that terms of W^T u reach, and what stands for it at rest: a small part of what forces would make."""
         if self.batch.n_rows == 0:
-            return float(np.max(np.abs(self.u), initial=0.0))
+            return float(np.max(np.abs(self.u), initial=0.0)), 0.0
         k = evenly(self.t.size, 200)
         WT, zeta = self.batch.directions(self.t[k], self.q[k])
-        return float(
-            np.max(
-                np.maximum(np.max(times(np.abs(WT), np.abs(self.u[k])), axis=1), np.max(np.abs(zeta), axis=1))
-            )
+        terms, rest = (
+            float(np.max(times(np.abs(WT), u), initial=0.0))
+            for u in (np.abs(self.u[k]), np.broadcast_to(_AT_REST * self.made, self.u[k].shape))
         )
+        return max(terms, rest, float(np.max(np.abs(zeta), initial=0.0))), rest
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
