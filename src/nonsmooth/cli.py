@@ -363,6 +363,14 @@ def _digest(result: Any, seconds: float, files: dict[str, Path | None]) -> dict[
     }  # fmt: skip
 
 
+def _constant_step(method) -> bool:
+    """Whether a scheme of that name needs a step size."""
+    from nonsmooth.schemes.base import ConstantStep
+    from nonsmooth.simulate import METHODS
+
+    return method in METHODS and issubclass(METHODS[method], ConstantStep)
+
+
 def _settings(problem, method, dt, rtol, every, on_failure) -> dict[str, Any]:
     """Keyword arguments of `simulate` that were asked for."""
     settings: dict[str, Any] = {}
@@ -373,7 +381,7 @@ def _settings(problem, method, dt, rtol, every, on_failure) -> dict[str, Any]:
         settings["method"] = method
     if dt is not None:
         settings["dt"] = dt
-    elif method == "moreau" and rtol is None and problem.dt is not None:
+    elif _constant_step(method) and rtol is None and problem.dt is not None:
         settings["dt"] = problem.dt
     if rtol is not None:
         settings["rtol"] = rtol

@@ -156,10 +156,10 @@ def test_one_line_says_that_kernels_are_compiled_unless_progress_is_false(monkey
     def kernel():
         """Any function."""
 
-    with compile_notice.first_use("moreau", progress=False):
+    with compile_notice.first_use("moreau", progress=False, seconds=25):
         compile_notice.compiling(kernel)
     assert not caplog.records
-    with compile_notice.first_use("moreau"):
+    with compile_notice.first_use("moreau", seconds=25):
         compile_notice.compiling(kernel)
         compile_notice.compiling(kernel)
     (said,) = caplog.records

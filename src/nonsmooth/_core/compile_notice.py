@@ -10,10 +10,8 @@ from contextvars import ContextVar
 
 logger = logging.getLogger("nonsmooth.compile")
 
-#: CPU seconds to a first result when no kernel is there (`benchmarks/start_up.py`, source tree).
+#: CPU seconds to a first result when no kernel is there (`benchmarks/start_up.py`, source tree); schemes bring their own.
 SECONDS = {
-    "moreau": 25,
-    "extrapolated-moreau": 40,
     "solve_ivp": 10,
     "solve_ivp with switches": 30,
     "solve_filippov": 50,
@@ -30,8 +28,10 @@ log: list[tuple[str, str]] = []
 
 
 @contextlib.contextmanager
-def first_use(what, progress=None):
-    """Inside, kernels are compiled for `what`; not a word if `progress` is False."""
+def first_use(what, progress=None, seconds=None):
+    """Inside, kernels are compiled for `what`, which takes about so many `seconds`; not a word if `progress` is False."""
+    if seconds is not None:
+        SECONDS.setdefault(what, seconds)
     token = _door.set("" if progress is False else what)
     try:
         yield

@@ -81,6 +81,7 @@ class Scheme:
     )
     drives: ClassVar[bool] = False  # whether it finds inputs that act along directions of their own (`Servo`)
     shows_own: ClassVar[bool] = False  # whether results show what it remembers (see `fields`)
+    compile_seconds: ClassVar[int | None] = None  # to a first result when no kernel is there, if known
     locates: ClassVar[bool] = (
         False  # whether its events are located, so that accumulation points can be told from them
     )

@@ -47,6 +47,7 @@ class EventDriven(Scheme):
     solver: _Solver = field(default_factory=Exact)
 
     name = "event-driven"
+    compile_seconds = 70
     order = None
     locates = True
     asks = ("kappa", "joints")

@@ -71,6 +71,7 @@ class ExtrapolatedMoreau(Scheme):
     solver: StepSolver | str = field(default_factory=Exact)
 
     name = "extrapolated-moreau"
+    compile_seconds = 40
     locates = True
 
     def __post_init__(self):

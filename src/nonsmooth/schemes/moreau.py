@@ -32,6 +32,7 @@ class Moreau(ConstantStep):
     projection: Any = None
 
     name = "moreau"
+    compile_seconds = 25
     order = 1
     step = moreau_step
     loop = run_moreau
