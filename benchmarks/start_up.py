@@ -36,6 +36,8 @@ DOORS = {
     "import": "",
     "simulate, moreau": "p = ns.problems.woodpecker(); p.simulate((0, 0.05), dt=p.dt)",
     "simulate, extrapolated-moreau": "p = ns.problems.woodpecker(); p.simulate((0, 0.05))",
+    "simulate, theta": "p = ns.problems.woodpecker(); p.simulate((0, 0.05), method='theta', dt=p.dt)",
+    "simulate, event-driven": "p = ns.problems.woodpecker(); p.simulate((0, 0.05), method='event-driven')",
     "solve_ivp": "ns.solve_ivp(lambda t, y: -y, (0, 1), [1.0])",
     "solve_ivp with a switch, RK45": BALL.format(method="RK45"),
     "solve_ivp with a switch, Radau": BALL.format(method="Radau"),
