@@ -322,9 +322,8 @@ def aitken_neville(size, x, control, i):
         x.row[i, k] = new
         if i > 0:
             scale = max(abs(new), x.scale[k])
-            tolerance = (
-                control.atol + control.rtol * (scale if control.atol == 0.0 else abs(new)) + x.noise[k]
-            )
+            tolerance = control.atol + control.rtol * (scale if control.atol == 0.0 else abs(new))
+            tolerance = max(tolerance, x.noise[k])
             error = max(error, abs(new - old_diagonal) / tolerance if tolerance > 0.0 else 0.0)
     for k in range(n_q):
         x.end.q[k] = x.row[i, k]
