@@ -195,7 +195,7 @@ def simulate(
     scheme = _scheme(method, dt, options)
     segments = _segments(t_0, t_1, breakpoints, scheme)
     instants = _instants(t_eval, t_0, t_1)
-    with first_use(scheme.name, progress, scheme.compile_seconds), system.running():
+    with first_use(scheme.name, progress, getattr(scheme, "compile_seconds", None)), system.running():
         model = system.bind(t_0, q, u)
         if not getattr(scheme, "drives", False) and getattr(model, "inputs", None) is not None:
             raise InputError(
