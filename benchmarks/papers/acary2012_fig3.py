@@ -78,10 +78,13 @@ if __name__ == "__main__":
                 some = np.array(ratios[level])
                 known = some[np.isfinite(some)]
                 wanted = "reasonable accuracy without a huge effort" if theta == 0.5 else "-"
-                text = f"{np.median(known):.3g} times fewer (median of {known.size}; {np.min(known):.3g} ... {np.max(known):.3g})"
-                rows.append(
-                    (f"theta = {theta:g}, L1(q) = {level:g}", wanted, text if known.size else "not reached")
-                )
+                text = f"not reached with tolerances down to {tolerances[-1]:.0e}"
+                if known.size:
+                    reach = f"{np.min(known):.3g} ... {np.max(known):.3g}"
+                    text = (
+                        f"{np.median(known):.3g} times fewer (median of {known.size} of {some.size}; {reach})"
+                    )
+                rows.append((f"theta = {theta:g}, L1(q) = {level:g}", wanted, text))
         show(f"Fig. 3: {name}, evaluations of (16), constant / adaptive", rows)
         axis.set(xlabel="error L1(q)", ylabel="evaluations of (16)", title=name)
         axis.legend(fontsize=8)
