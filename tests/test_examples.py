@@ -96,6 +96,18 @@ def four_bar(module):
     assert abs(module.result["crank"].angle[-1] - 4 * np.pi) < 1e-9
 
 
+def compere_pendulum(module):
+    exact = problems.compere_pendulum().reference
+    np.testing.assert_allclose(module.result.q, exact.q(module.result.t), atol=1e-11)
+    assert module.result.audit.joint_drift_position < 1e-14
+
+
+def rolling_spheres(module):
+    np.testing.assert_allclose(sorted(module.reached.values()), [0.2356194490, 0.5890486225, 2.0], atol=1e-8)
+    late = module.result.t > 5.0
+    assert np.abs(module.result.q[0, late] - 0.6).max() < 1e-13
+
+
 CHECKS = [
     falling_ball,
     sliding_mass,
@@ -109,6 +121,8 @@ CHECKS = [
     slider_crank_clearance,
     world_slider_crank,
     four_bar,
+    compere_pendulum,
+    rolling_spheres,
 ]
 
 

@@ -29,18 +29,20 @@ def mechanics(scheme: str) -> None:
     options = ns.METHODS[scheme]
     known = {field.name for field in fields(options)} if is_dataclass(options) else set()
     toy = problems.woodpecker()
+    carries = getattr(options, "contacts", True)
     rod = ns.MechanicalSystem(
         np.eye(2),
         np.array([0.0, -9.81]),
         joints=[ns.Joint(_length)],
-        contacts=[ns.Contact(_above, friction=0.3, tangent=_along)],
-        friction=[ns.FrictionElement(_along, 0.1)],
+        contacts=[ns.Contact(_above, friction=0.3, tangent=_along)] if carries else [],
+        friction=[ns.FrictionElement(_along, 0.1)] if carries else [],
     )
     top = ns.MechanicalSystem(np.eye(3), np.zeros(3), kinematics=_attitude, quaternions=[0])
     dt = toy.dt if "dt" in known else None
     settings: dict[str, Any] = {"method": scheme, "dt": dt, "progress": False}
     # iterative solvers at constant step only: step-size control goes far below what they resolve
-    for solver in (ns.Exact(), ns.PSOR(), ns.PJOR()) if {"solver", "dt"} <= known else (None,):
+    solvers = (ns.Exact(), ns.PSOR(), ns.PJOR()) if {"solver", "dt"} <= known else (None,)
+    for solver in solvers if carries else ():
         choice: dict[str, Any] = {"solver": solver} if solver else {}
         ns.simulate(
             toy.system, (0.0, 20 * toy.dt), toy.q0, toy.u0, t_eval=[0.0, toy.dt], **settings, **choice

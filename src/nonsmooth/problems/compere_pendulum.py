@@ -104,6 +104,8 @@ def compere_pendulum(
 
     def state(t):
         theta, omega = angle(t, theta0, omega0, gravity, l)
+        at_start = np.asarray(t) == 0.0
+        theta, omega = np.where(at_start, theta0, theta), np.where(at_start, omega0, omega)
         x, y = 0.5 * l * np.cos(theta), 0.5 * l * np.sin(theta)
         return stack(t, x, y, theta), stack(t, -y * omega, x * omega, omega)
 

@@ -79,6 +79,7 @@ class Scheme:
     dense: ClassVar[bool] = (
         True  # whether its step uses the dense M, L, B, Y, G_all of the work space (n_u^2 numbers)
     )
+    contacts: ClassVar[bool] = True  # whether it carries contacts and friction
     drives: ClassVar[bool] = False  # whether it finds inputs that act along directions of their own (`Servo`)
     shows_own: ClassVar[bool] = False  # whether results show what it remembers (see `fields`)
     compile_seconds: ClassVar[int | None] = None  # to a first result when no kernel is there, if known

@@ -85,6 +85,7 @@ class SlidingMode(Scheme):
 
     name = "sliding-mode"
     drives = True
+    contacts = False
     asks = ("kappa", "joints")
 
     def __post_init__(self):

@@ -14,7 +14,7 @@ _WORDS = {
     "stick": ("transition to stick", "transitions to stick"), "slip": ("transition to slip", "transitions to slip"),
     "reversal": ("slip reversal", "slip reversals"), "touch": ("touch", "touches"),
     "zeno": ("accumulation point", "accumulation points"), "switch": ("switch", "switches"),
-    "breakpoint": ("breakpoint", "breakpoints"), "event": ("event", "events"),
+    "reach": ("constraint reached", "constraints reached"), "breakpoint": ("breakpoint", "breakpoints"), "event": ("event", "events"),
 }  # fmt: skip
 
 
