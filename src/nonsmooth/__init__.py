@@ -76,6 +76,9 @@ _PUBLIC = {
     "Switch": "events.switch",
     "IvpResult": "ivp",
     "solve_dae": "dae",
+    "find_periodic_orbit": "orbits",
+    "PeriodicOrbit": "orbits",
+    "continue_orbit": "continuation",
     "solve_filippov": "filippov",
     "FilippovSystem": "sliding.groups",
     "Group": "sliding.groups",
@@ -143,6 +146,7 @@ if TYPE_CHECKING:
     from nonsmooth.contact.solvers import PSOR as PSOR
     from nonsmooth.contact.solvers import ContactMethod as ContactMethod
     from nonsmooth.contact.solvers import Exact as Exact
+    from nonsmooth.continuation import continue_orbit as continue_orbit
     from nonsmooth.dae import solve_dae as solve_dae
     from nonsmooth.events.switch import Switch as Switch
     from nonsmooth.filippov import solve_filippov as solve_filippov
@@ -189,6 +193,8 @@ if TYPE_CHECKING:
     from nonsmooth.model.statics import modes as modes
     from nonsmooth.model.system import MechanicalSystem as MechanicalSystem
     from nonsmooth.model.world import World as World
+    from nonsmooth.orbits import PeriodicOrbit as PeriodicOrbit
+    from nonsmooth.orbits import find_periodic_orbit as find_periodic_orbit
     from nonsmooth.results.audit import Audit as Audit
     from nonsmooth.results.comparison import Comparison as Comparison
     from nonsmooth.results.events import Event as Event
