@@ -139,7 +139,7 @@ class Placed:
             given = np.zeros(3) if body.angular_velocity is None else body.angular_velocity
             w = vector(given, 3, "angular_velocity", owner)
             quaternion = as_quaternion(body.rotation, owner)
-            self.R = matrix_of(quaternion)
+            self.R = np.eye(3) if body.rotation is None else matrix_of(quaternion)
             self.q, self.u = np.concatenate([at, quaternion]), np.concatenate([v, w])
 
     def _check_turning(self, body, rigid):
