@@ -96,3 +96,17 @@ def test_steps_follow_the_start_of_a_later_run():
     maker.rescale(0.0, q, np.array([0.0]))
     write(0.0, q, q, P.flat, out)
     np.testing.assert_allclose(out[0, 0], -3e-6, rtol=1e-8)
+
+
+@pytest.mark.parametrize("length", [1e-6, 1.0, 1e6])
+def test_angles_beside_lengths_of_any_size(length):
+    """A loop of rods: steps that suit its lengths would turn its angles by thousands of radians."""
+
+    def loop(t, q):
+        return np.array([q[0] - length * np.cos(q[2]), q[1] - length * np.sin(q[2])])
+
+    q = np.array([length * np.cos(0.6), length * np.sin(0.6), 0.6])
+    W, source = derivative(loop, "q", 2, q=q, u=np.zeros(3))
+    exact = [[1.0, 0.0, length * np.sin(0.6)], [0.0, 1.0, -length * np.cos(0.6)]]
+    np.testing.assert_allclose(W, exact, rtol=1e-12, atol=1e-12)
+    assert source == "complex step"

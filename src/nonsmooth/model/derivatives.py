@@ -203,10 +203,13 @@ def _best_factor(trials):
 
 
 def _scales(x):
-    """Size of each component, for steps: its own start value, or the largest of all, or 1 (units of the model)."""
+    """Size of each component, for steps: its own start value; where that is small, the largest of all, but at most 1.
+
+    An angle beside lengths of 1e6 is no reason to turn it by 1e3 rad.
+    """
     largest = np.max(np.abs(x), initial=0.0)
     typical = largest if largest > 0.0 else 1.0
-    return np.where(np.abs(x) > 1e-3 * typical, np.abs(x), typical)
+    return np.where(np.abs(x) > 1e-3 * typical, np.abs(x), np.maximum(np.abs(x), min(typical, 1.0)))
 
 
 __all__ = ["COMPLEX_STEP", "JIT_ENABLED", "Differentiator"]
