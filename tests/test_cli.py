@@ -168,7 +168,7 @@ def test_signals_stop_the_run_and_keep_its_result(monkeypatch, tmp_path, number,
 
     monkeypatch.setattr(Problem, "simulate", simulate_and_signal)
     # 1e11 steps: it would run for hours
-    args = ("run", "falling_ball", "--dt", "1e-6", "--t-end", "1e5", "--every", "1000000", "--out", tmp_path)
+    args = ("run", "falling_ball", "--dt", "1e-6", "--t-end", "1e5", "--every", "100000", "--out", tmp_path)
     # tests run as a job in the background ignore Ctrl-C
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
