@@ -84,11 +84,11 @@ if __name__ == "__main__":
             (
                 f"energy lost from impact to 2 s, {label}",
                 "-",
-                f"{E[np.searchsorted(r.t, 0.49)] - E[-1]:.2f} J",
+                f"{E[np.searchsorted(r.t, 0.503)] - E[-1]:.2f} J (and {E[0] - E[np.searchsorted(r.t, 0.503)]:.2f} J in the impact)",
             )
         )
         runs[label] = r
-    for n in (200, 2000):
+    for n in (200, 1000):
         model = bar(n)[0]
         run(model, T=0.01, n=n)
         start = time.perf_counter()

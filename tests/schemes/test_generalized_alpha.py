@@ -186,3 +186,18 @@ def test_forms_that_do_not_fit():
         ns.simulate(free, (0, 1), [0.0], [0.0], method=ns.GeneralizedAlpha(constraints="P", dt=1e-2))
     with pytest.raises(InputError, match="restitution"):
         bounce("V", T=0.1)
+
+
+def test_woodpecker_slips_and_sticks_at_second_order():
+    """Up to 0.05 s: a sliding sleeve, then a stuck one; reference by event-driven integration to 1e-13."""
+    problem = ns.problems.woodpecker(start="consistent")
+    exact = [-0.0044039470884396385, -0.10344827586206896, -0.3926267532826196]
+    errors = []
+    for h in (4e-5, 2e-5):
+        r = ns.simulate(
+            problem.system, (0, 0.05), problem.q0, problem.u0, method=ns.GeneralizedAlpha(dt=h, rho_inf=0.8)
+        )
+        assert [e.kind for e in r.events] == ["stick"]
+        assert np.max(np.abs(r.u[0, -100:])) <= 1e-15
+        errors.append(np.max(np.abs(r.q[:, -1] - exact)))
+    assert 1.8 < np.log2(errors[0] / errors[1]) < 2.2
