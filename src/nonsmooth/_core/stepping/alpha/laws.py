@@ -192,14 +192,13 @@ def measure(own, begin, dt):
     for j in range(it.v.size):
         it.tmp[j] = it.ddelta[j] / dt
     error = max(in_norm_of_mass(row_start, columns, M, it.dv), in_norm_of_mass(row_start, columns, M, it.tmp))
-    for j in range(it.v.size):
-        it.tmp[j] = dt * it.y[j]
-    weights.scale = max(
-        weights.scale,
-        in_norm_of_mass(row_start, columns, M, begin.u),
-        in_norm_of_mass(row_start, columns, M, it.v),
-        in_norm_of_mass(row_start, columns, M, it.tmp),
-    )
+    if weights.scale == 0.0:  # of the first iterate: velocities, and what forces make of them in the step
+        for j in range(it.v.size):
+            it.tmp[j] = dt * it.y[j]
+        weights.scale = max(
+            in_norm_of_mass(row_start, columns, M, begin.u), in_norm_of_mass(row_start, columns, M, it.tmp)
+        )
+    weights.scale = max(weights.scale, in_norm_of_mass(row_start, columns, M, it.v))
     for s in range(slots.row.size):
         if slots.acts[s] and slots.place[s] >= 0 and slots.size[s] > 0.0:
             error = max(error, abs(slots.xi[s] + slots.xi_0[s] - slots.xi_lin[s]) / slots.size[s])

@@ -27,6 +27,7 @@ from nonsmooth._core.stepping.alpha.records import (
     alpha_at,
     first_velocity_slot,
 )
+from nonsmooth._core.stepping.phases import bounds_of_forces
 
 # linear algebra and retraction are called at their addresses: linked in, they would be compiled again with every part
 SOLVE, FACTORISE = void(int64, f8_1), int64(int64, f8_1)
@@ -104,7 +105,7 @@ def move(at, kinematics, p, q, delta, t, q_mid, B, half, out):
 
 @kernel(PART, part=True)
 def evaluate(at_scene, at_state, t, moved):
-    """Forces, mass, gaps, joints and directions at the iterate, or (not `moved`) at the begin of the step. Returns a status."""
+    """Forces, mass, gaps, joints, directions and force bounds at the iterate, or (not `moved`) at the begin. Returns a status."""
     scene, begin = scene_at(at_scene), state_at(at_state)
     own = alpha_at(scene.at.own)
     if moved:
@@ -136,6 +137,8 @@ def evaluate(at_scene, at_state, t, moved):
         call_matrix(model.at.directions, t, q, v, model.p, work.WT)
         if size.has_zeta:
             call_vector(model.at.zeta, t, q, v, model.p, work.zeta)
+        if size.has_bounds:
+            bounds_of_forces(model, work, t, q, v)
         if not (size.constant_M and size.constant_W):
             for i in range(size.n_rows):
                 own.Z_known[i] = 0

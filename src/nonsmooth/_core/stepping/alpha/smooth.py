@@ -30,7 +30,6 @@ from nonsmooth._core.records.status import NON_FINITE, OK, UNCONVERGED
 from nonsmooth._core.stepping.alpha.laws import ACCEPTED_LAWS, add_law
 from nonsmooth._core.stepping.alpha.motion import call_solve, dot, inverse_mass_row
 from nonsmooth._core.stepping.alpha.records import LITERAL, PART, RESTING, alpha_at
-from nonsmooth._core.stepping.phases import bounds_of_forces
 
 REST = 0.5  # of what a step's acceleration does to a velocity: slower contacts rest
 STICKS = 1e-11  # tangential velocity at a start, relative to the speed of the motion, that counts as none
@@ -84,10 +83,8 @@ def accelerate(at_scene, at_state, t, asked):
 
 @phase
 def curvature(model, work, rows, q, v, t):
-    """kappa, force bounds and relative velocities of all rows."""
+    """kappa and relative velocities of all rows."""
     call_vector(model.at.kappa, t, q, v, model.p, rows.kappa)
-    if model.size.has_bounds:
-        bounds_of_forces(model, work, t, q, v)
     for i in range(model.size.n_rows):
         rows.gamma_1[i] = work.zeta[i] + dot(work.WT[i], v)
 

@@ -35,6 +35,7 @@ from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK, UN
 from nonsmooth._core.stepping.alpha.laws import begin_laws, write_laws
 from nonsmooth._core.stepping.alpha.motion import dot, predict, weights_of
 from nonsmooth._core.stepping.alpha.records import (
+    GGL,
     PART,
     PLAIN,
     PVA,
@@ -112,8 +113,9 @@ def begin_step(at_scene, at_state, t, _):
         it.f_0[j] = scene.work.h[j]
     for i in range(size.n_rows):
         rows.gamma_0[i] = scene.work.zeta[i] + dot(scene.work.WT[i], begin.u)
-        for j in range(size.n_u):
-            own.Z_0[i, j] = scene.work.WT[i, j]
+        if x.form == GGL:
+            for j in range(size.n_u):
+                own.Z_0[i, j] = scene.work.WT[i, j]
     fresh = old.head[0] == 0.0
     if (fresh and (x.start != ZERO or x.restart)) or (x.restart and old.head[2] != 0.0):
         status = consistent(at_scene, at_state, t, fresh)
