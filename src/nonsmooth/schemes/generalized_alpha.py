@@ -109,6 +109,7 @@ class GeneralizedAlpha(ConstantStep):
     order = 2
     dense = False
     shows_own = True
+    compile_seconds = 60
 
     def __post_init__(self):
         if self.dt is None:
