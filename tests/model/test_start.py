@@ -152,8 +152,15 @@ def test_redundant_joints_are_accepted_with_a_warning():
         simulate(two_bars(lambda q: q[0] - q[1]), (0, 1), [0.0, 0.0], [0.0, 0.0], dt=0.1)
 
 
+STARTS = {
+    "moreau": {"dt": 1e-3},
+    "default": {"rtol": 1e-6},
+    "event-driven": {"method": "event-driven", "rtol": 1e-6},
+}
+
+
 @pytest.mark.filterwarnings("ignore::nonsmooth.errors.NonsmoothWarning")
-@pytest.mark.parametrize("options", [{"dt": 1e-3}, {"rtol": 1e-6}], ids=["moreau", "default"])
+@pytest.mark.parametrize("options", STARTS.values(), ids=STARTS)
 def test_every_stored_state_is_a_start(options):
     """A ball that bounces and comes to rest goes on from 60 of its own states, to rounding for constant steps."""
     ball = ns.MechanicalSystem(1.0, -9.81, ns.Contact(lambda t, q: q[0], restitution=0.5))

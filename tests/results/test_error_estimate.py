@@ -29,7 +29,8 @@ def test_instants_of_events():
         [e.t for e in result.events.of("impact")] - (first + 2 * 0.8 * first * np.array([0, 1, 1.8]))
     )
     assert estimate.events.size == len(result.events)
-    assert estimate.worst_event <= 1e-5 and np.max(true) <= 30 * max(estimate.worst_event, 1e-12)
+    worst = estimate.worst_event
+    assert 0.1 * np.max(true) <= worst <= 30 * np.max(true) or max(worst, np.max(true)) <= 0.1 * 1e-6
 
 
 def test_constant_steps_have_none():

@@ -70,6 +70,15 @@ def motion_scale(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> 
     return scale if scale > 0 and np.isfinite(scale) else 1.0
 
 
+def resting(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> np.ndarray:
+    """Which contacts rest at the start, (n_N,): gaps that are rounding beside the motion to come, and no velocity."""
+    n_N = model.laws.n_N
+    WT, zeta = model.directions(t, q)
+    rate = WT[:n_N] @ u + zeta[:n_N]
+    closed = np.abs(model.gaps(t, q)) <= 16 * np.finfo(float).eps * motion_scale(model, t, q, u, span)
+    return closed & (np.abs(rate) <= 1e-9 * np.max(np.abs(u), initial=0.0))
+
+
 def _acceleration(model, t: float, q: np.ndarray, u: np.ndarray) -> float:
     """Largest acceleration that the forces make at the start."""
     return float(np.max(np.abs(np.linalg.solve(model.mass_matrix(t, q), model.forces(t, q, u))), initial=0.0))

@@ -18,6 +18,7 @@ from nonsmooth._core.records.scene import BETWEEN, STEP
 from nonsmooth.contact.solvers import Exact, _Solver
 from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import DiscontinuityWarning, GrazingWarning, InputError, NonFiniteError, RangeError
+from nonsmooth.model.start import resting
 from nonsmooth.schemes.base import Plan, Scheme
 from nonsmooth.schemes.run import SchemeRun
 
@@ -127,6 +128,10 @@ class EventDrivenRun(SchemeRun):
         control.dt_next = control.dt_smooth = 1e-2 * control.dt_max
         control.jump = control.at_start = 1
         self.own.scale[:] = np.abs(np.concatenate([q, u]))
+        if (
+            model.laws.n_N
+        ):  # a body at rest on the origin of its coordinates has a gap of rounding size, not a fall to come
+            self.state.modes[: model.laws.n_N] = resting(model, t, q, u, span)
         self.info.order = method.order
 
     def begin_segment(self, t_begin: float, t_end: float) -> None:
