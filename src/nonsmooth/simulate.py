@@ -256,8 +256,9 @@ def _tighter(scheme, result):
     if "atol" in known and scheme.atol:
         changes["atol"] = factor * scheme.atol
     # steps that were as long as they may be would be so again, with the same error
-    if "dt_max" in known and np.any(result.dt > 0):
-        changes["dt_max"] = SHORTER * float(np.max(result.dt))
+    shorter = SHORTER * float(np.max(result.dt, initial=0.0))
+    if "dt_max" in known and shorter > (getattr(scheme, "dt_min", None) or 0.0):
+        changes["dt_max"] = shorter
     return replace(scheme, **changes), against
 
 
