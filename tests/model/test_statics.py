@@ -103,6 +103,24 @@ def test_four_bar_in_space_is_redundant_by_name():
     assert "1 degrees of freedom" in text and "'pin 3" in text
 
 
+def test_bricard_loop_moves_although_counting_says_no():
+    """Six hinges along the edges of a cube: 30 velocities, 30 rows of rank 29."""
+    corners = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (1, 1, 1), (0, 1, 1), (0, 0, 1)], dtype=float)
+    edges = np.roll(corners, -1, axis=0) - corners
+    axes = np.cross(np.roll(edges, 1, axis=0), edges)
+    world = ns.World((0, -G, 0))
+    rods = world.add_bodies(
+        5, "rod", mass=1.0, inertia=[(0.1, 0.1, 0.1)] * 5, position=(corners + 0.5 * edges)[:5]
+    )
+    sides = [world.ground, *rods, world.ground]
+    world.add(
+        *(ns.Revolute(sides[k], sides[k + 1], corners[k], axes[k], name=f"hinge {k}") for k in range(6))
+    )
+    found = ns.diagnose(world)
+    assert (found.velocities, found.constraints, found.rank, found.degrees_of_freedom) == (30, 30, 29, 1)
+    assert len(found.redundant) == 1 and found.redundant[0].startswith("hinge 5")
+
+
 def test_diagnosis_of_a_pendulum_and_its_start():
     found = ns.diagnose(rod_on_a_pin(stiffness=5.0))
     assert found.degrees_of_freedom == 1 and not found.redundant and found.loops == 0
