@@ -66,7 +66,7 @@ def roughness(r, after=3, until=60):
 
 if __name__ == "__main__":
     exact, rows = exact_impacts(3), []
-    steps = np.geomspace(4e-4, 4e-3, 9)
+    steps = np.linspace(4e-4, 4e-3, 9)
     errors = []
     for h in steps:
         r = run(h=h, T=2.6)

@@ -295,7 +295,11 @@ def assemble(own, size, WT, bounds, info):
             if m >= 0:
                 G[k, m] = effect
         rows.c[k], rows.P[k] = c, slots.mu[s]
-        rows.lo[k], rows.hi[k] = bounds[i] * weights.dt, bounds[size.n_rows + i] * weights.dt
+        n, half = size.n_rows, 0.5 * weights.dt  # bounds of an impulse: the mean of those at both ends
+        rows.lo[k], rows.hi[k] = (
+            half * (own.bounds_0[i] + bounds[i]),
+            half * (own.bounds_0[n + i] + bounds[n + i]),
+        )
         if not (c - c == 0.0 and rows.lo[k] <= rows.hi[k]):
             return NON_FINITE
         if not G[k, k] > 0.0:

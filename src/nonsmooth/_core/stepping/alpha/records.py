@@ -145,6 +145,7 @@ class Alpha(NamedTuple):
     closed: np.ndarray  # by law of the model: its velocity law acts
     place_V: np.ndarray  # by law: place among the laws of the problem
     law_of: np.ndarray  # by row: the law it belongs to
+    bounds_0: np.ndarray  # force bounds at the begin of the step
 
 
 def make_alpha(at, size, pattern, problem, laws_of_rows):
@@ -169,7 +170,7 @@ def make_alpha(at, size, pattern, problem, laws_of_rows):
         History(*(np.zeros(rows) for _ in History._fields)), problem, pattern.row_start, pattern.columns, *values, la=np.zeros(rows),
         Z=by_row(), Z_known=ints(rows), Z_0=by_row(), g_J=np.zeros(max(size.n_joints, 1)), q=np.zeros(size.n_q),
         q_mid=np.zeros(size.n_q), B=np.zeros((size.n_q, n_u) if size.has_B else (1, 1)), modes=ints(laws),
-        candidate=ints(max(size.n_N, 1)), closed=ints(laws), place_V=ints(laws), law_of=laws_of_rows,
+        candidate=ints(max(size.n_N, 1)), closed=ints(laws), place_V=ints(laws), law_of=laws_of_rows, bounds_0=np.zeros(2 * rows),
     )  # fmt: skip
 
 
@@ -187,7 +188,7 @@ def _example():
     return Alpha(
         address_record(**dict.fromkeys(ADDRESSES, 0)), Options(), Weights(), slots, Iterate(*[one] * len(Iterate._fields)),
         History(*[one] * len(History._fields)), PROBLEM, ints, ints, one, one, one, one, one, square, ints, square, one, one, one,
-        square, ints, ints, ints, ints, ints,
+        square, ints, ints, ints, ints, ints, one,
     )  # fmt: skip
 
 

@@ -116,6 +116,8 @@ def begin_step(at_scene, at_state, t, _):
         if x.form == GGL:
             for j in range(size.n_u):
                 own.Z_0[i, j] = scene.work.WT[i, j]
+    for i in range(own.bounds_0.size):
+        own.bounds_0[i] = scene.work.bounds[i]
     fresh = old.head[0] == 0.0
     if (fresh and (x.start != ZERO or x.restart)) or (x.restart and old.head[2] != 0.0):
         status = consistent(at_scene, at_state, t, fresh)
