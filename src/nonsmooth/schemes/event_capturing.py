@@ -19,6 +19,7 @@ from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import GrazingWarning, InputError, NonFiniteError, RangeError
 from nonsmooth.integrators.stage_tables import ALIASES, TABLES, StageTable, stage_table
 from nonsmooth.schemes.base import Plan, Scheme, checked_step
+from nonsmooth.schemes.event_driven import parts_of_motion
 from nonsmooth.schemes.extrapolation import time_scale
 from nonsmooth.schemes.run import SchemeRun
 from nonsmooth.schemes.theta import checked_choice
@@ -175,7 +176,7 @@ class EventCapturingRun(SchemeRun):
                 f'element {law!r} has a set of its own, whose modes cannot be told apart: use method="extrapolated-moreau".'
             )
         table, size = scheme.table, model.size()
-        self.own = smooth_motion.make_own(size, table.A, table.c, table.E)
+        self.own = smooth_motion.make_own(parts_of_motion(), size, table.A, table.c, table.E)
         inverse = table.solves_velocities
         self.capture = stages.make_capture(
             size, table.stages, np.ascontiguousarray(table.A[:-1, :-1] @ table.A[:-1, :-1]),

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.jit import Reference
+from nonsmooth._core.jit import Reference, address_record
 from nonsmooth._core.records.laws import USER_SET
 from nonsmooth._core.records.scene import BETWEEN, STEP
-from nonsmooth.contact.solvers import Exact, _Solver
+from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
 from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import DiscontinuityWarning, GrazingWarning, InputError, NonFiniteError, RangeError
 from nonsmooth.model.start import resting
@@ -37,7 +37,7 @@ class EventDriven(Scheme):
         Tolerances of the error of a step; by default each component is measured against the largest size it has had.
     dt_max : float, optional
         Longest step; a fiftieth of the span if left out.
-    solver : Exact, PSOR or PJOR
+    solver : Exact, PSOR, PJOR, ContactMethod or str
         Solver of impacts and transitions.
     """
 
@@ -45,7 +45,7 @@ class EventDriven(Scheme):
     rtol: float = 1e-6
     atol: float = 0.0
     dt_max: float | None = None
-    solver: _Solver = field(default_factory=Exact)
+    solver: StepSolver | str = field(default_factory=Exact)
 
     name = "event-driven"
     compile_seconds = 70
@@ -74,8 +74,7 @@ class EventDriven(Scheme):
             )
         if self.dt_max is not None and self.dt_max <= 0:
             raise RangeError(f"`dt_max` is {self.dt_max:g}: it must be positive.")
-        if not isinstance(self.solver, _Solver):
-            raise InputError(f"`solver` is {self.solver!r}: give Exact(...), PSOR(...) or PJOR(...).")
+        object.__setattr__(self, "solver", as_solver(self.solver))
 
     def options(self) -> dict[str, Any]:
         chosen = {name: getattr(self, name) for name in ("integrator", "rtol", "atol", "dt_max")}
@@ -90,6 +89,16 @@ class EventDriven(Scheme):
 
     def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> EventDrivenRun:
         return EventDrivenRun(self, model, t, q, u, plan)
+
+
+def parts_of_motion():
+    """Addresses of the parts that steps in given modes and transitions are made of, by name."""
+    from nonsmooth._core.stepping import event_driven, smooth_motion, transitions
+
+    homes = {**vars(smooth_motion), **vars(event_driven), **vars(transitions)}
+    return address_record(
+        **{name: (homes[name], signature) for name, signature in smooth_motion.PARTS.items()}
+    )
 
 
 class EventDrivenRun(SchemeRun):
@@ -107,7 +116,8 @@ class EventDrivenRun(SchemeRun):
         method = get_method(scheme.integrator)
         s, tableau = method.stages, method.tableau
         self.own = smooth_motion.make_own(
-            model.size(), np.ascontiguousarray(tableau.A[: s + 1, : s + 1]), tableau.c[: s + 1].copy(),
+            parts_of_motion(), model.size(),
+            np.ascontiguousarray(tableau.A[: s + 1, : s + 1]), tableau.c[: s + 1].copy(),
             np.ascontiguousarray(tableau.E[:, : s + 1]),
         )  # fmt: skip
         super().__init__(
@@ -151,6 +161,11 @@ class EventDrivenRun(SchemeRun):
         control.jump = control.at_start = 1
         control.repeated = control.searching = 0
         self.own.fired[:] = 0
+
+    def diverges(self) -> bool:
+        """Beside a jump of a force the velocity hardly changes in the shortest step; beside a pole by its own size."""
+        u, change = self.own.scale[self.model.n_q :], self.own.pull * abs(self.info.dt)
+        return bool(np.any((u > 0) & (change > 1e-6 * u)))
 
     def warn(self) -> None:
         """What a user should know of the run."""

@@ -99,6 +99,11 @@ def chatter(run):
 
 
 def step_underflow(run):
+    if run.diverges():
+        return NonFiniteStateError(
+            f"the motion grows without bound at t = {run.t:.9g}: accelerations change velocities by their own size within the "
+            "resolution of time. A force has a pole there; check its formula, or end the span before."
+        )
     return _culprit(run) or StepLimitError(
         f"steps at t = {run.t:.9g} became shorter than the resolution of time ({run.dt:.3g}): a force has a pole or jumps there, "
         "or the problem is stiff; declare discontinuities as breakpoints=[...], or check the formula."

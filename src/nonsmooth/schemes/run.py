@@ -183,6 +183,10 @@ class SchemeRun:
             out.q_B[k], out.u_B[k] = self.state.q, self.state.u
         self.clock.stored = k + 1
 
+    def diverges(self) -> bool:
+        """Whether a step that became too short did so because the motion grows without bound."""
+        return False
+
     def warn(self) -> None:
         """Warn of what a user should know of a run that reached its end."""
 

@@ -19,7 +19,7 @@ Rebounds lower than the accuracy of the critical step end in rest (`transitions.
 
 from nonsmooth._core.jit import float64, int64, kernel, noinline, phase
 from nonsmooth._core.records.laws import CONSTRAINT, HALF_LINE
-from nonsmooth._core.records.scene import BETWEEN, STEP, scene_at, state_at, state_reference
+from nonsmooth._core.records.scene import BETWEEN, STEP, call_step, scene_at, state_at, state_reference
 from nonsmooth._core.records.status import CHATTER, OK, REJECTED, STEP_UNDERFLOW, WAITING
 from nonsmooth._core.stepping.event_driven import (
     EPS,
@@ -28,20 +28,16 @@ from nonsmooth._core.stepping.event_driven import (
     MOST_SEARCHED,
     alarm,
     armed,
-    begin_trial,
     changes,
     due,
-    finish,
-    hold,
     least_function,
     passes_by,
     shorter,
     unexpected,
 )
 from nonsmooth._core.stepping.phases import copy_state, normalise
-from nonsmooth._core.stepping.smooth_motion import INFINITY, error_of_step, own_at
+from nonsmooth._core.stepping.smooth_motion import INFINITY, call_at_state, error_of_step, own_at
 from nonsmooth._core.stepping.stages import capture_at, solve_stages
-from nonsmooth._core.stepping.transitions import transition
 
 NEXT = 1e-6  # part of a step of the grid that is not worth a step of its own
 SHARE = 0.1  # of the tolerance that the critical step may take
@@ -64,7 +60,7 @@ def event_capturing_step(at_scene, at_state, t, left):
     dt = length_of_trial(scene, own, capture, t)
     if not dt > 4.0 * EPS * abs(t):
         return nothing_left(scene, begin, t, dt)
-    status = start(at_scene, at_state, t)
+    status = start(own, at_scene, at_state, t)
     if status == OK and due(scene, own, begin):
         return WAITING
     if status == OK:
@@ -114,23 +110,20 @@ def smooth_step(scene, own, capture, begin, at_scene, at_state, t, dt):
         control.dt_next = INFINITY
     control.rejected = 0
     control.dt_smooth = dt
-    return accept(at_scene, at_state, dt, t_new)
+    return accept(scene, own, at_scene, at_state, dt, t_new)
 
 
-@kernel(int64(int64, int64, float64), part=True)
-def start(at_scene, at_state, t):
-    """Slopes, forces and the laws' functions where the run stands. (A function of its own, as `accept`: several places use it.)"""
-    noinline()
-    scene = scene_at(at_scene)
-    return begin_trial(scene, own_at(scene.at.own), state_at(at_state), at_scene, at_state, t)
+@phase
+def start(own, at_scene, at_state, t):
+    """Slopes, forces and the laws' functions where the run stands."""
+    return call_at_state(own.at.begin_trial, at_scene, at_state, t)
 
 
-@kernel(int64(int64, int64, float64, float64), part=True)
-def accept(at_scene, at_state, dt, t_new):
+@phase
+def accept(scene, own, at_scene, at_state, dt, t_new):
     """The trial becomes the end of the step."""
-    noinline()
-    scene = scene_at(at_scene)
-    return finish(scene, own_at(scene.at.own), state_at(at_state), at_scene, dt, t_new)
+    scene.info.t_new = t_new
+    return call_step(own.at.finish, at_scene, at_state, t_new - dt, dt)
 
 
 # -- the grid -----------------------------------------------------------------------------------------------------------
@@ -302,7 +295,7 @@ def before_critical_step(scene, own, capture, at_scene, at_state, t, dt):
     else:
         control.jump = 1
         scene.info.jump_next = 1
-    return accept(at_scene, at_state, dt, t_new)
+    return accept(scene, own, at_scene, at_state, dt, t_new)
 
 
 # -- the critical step ---------------------------------------------------------------------------------------------------
@@ -315,7 +308,7 @@ def cross(scene, own, capture, begin, at_scene, at_state, t):
     if capture.control.crossing:
         status = moreau_step(at_scene, at_state, t)
     else:
-        status = transition(at_scene, at_state, t)
+        status = call_at_state(own.at.transition, at_scene, at_state, t)
         judge_forecast(scene, capture, begin, t)
     scene.info.changed = changes(scene, begin)
     return status
@@ -331,7 +324,7 @@ def moreau_step(at_scene, at_state, t):
     t_new, size, free = wanted.t_critical, model.size, capture.free
     h = t_new - t
     wanted.crossing = 0
-    status = start(at_scene, at_state, t)
+    status = start(own, at_scene, at_state, t)
     if status != OK:
         return status
     copy_state(begin, free)
@@ -342,7 +335,7 @@ def moreau_step(at_scene, at_state, t):
         free.P[i] = own.La[0, i]
     scene.books.work_forces += h * own.power[0, 0]
     scene.books.work_contacts += h * own.power[0, 1]
-    status = transition(at_scene, state_reference(free), t_new)
+    status = call_at_state(own.at.transition, at_scene, state_reference(free), t_new)
     if status != OK:
         return status
     judge_forecast(scene, capture, begin, t_new)
@@ -359,7 +352,7 @@ def moreau_step(at_scene, at_state, t):
         if scene.work.t_best[l] == t_new:
             scene.work.t_best[l] = wanted.t_event
     info.order, info.dt = 1, h
-    return hold(at_scene, state_reference(end), t_new)
+    return call_at_state(own.at.hold, at_scene, state_reference(end), t_new)
 
 
 @phase
@@ -387,7 +380,7 @@ def event_capturing_between(at_scene, at_state, t, dt, t_out):
     if dt == 0.0 or t_out >= scene.info.t_new:
         copy_state(scene.end, scene.between)
         return OK
-    status = start(at_scene, at_state, t)
+    status = start(own, at_scene, at_state, t)
     if status == OK:
         status = solve_stages(at_scene, at_state, t, t_out - t)
     if status != OK:
@@ -396,4 +389,4 @@ def event_capturing_between(at_scene, at_state, t, dt, t_out):
     for l in range(scene.model.size.n_laws):
         scene.between.modes[l] = begin.modes[l]
     normalise(scene.model, scene.between.q)
-    return hold(at_scene, state_reference(scene.between), t_out)
+    return call_at_state(own.at.hold, at_scene, state_reference(scene.between), t_out)

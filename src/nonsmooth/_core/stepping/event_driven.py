@@ -8,12 +8,13 @@ constraints they obey (`projection`), by no more than the error of the step.
 """
 
 from nonsmooth._core.calls.model_functions import call_matrix, call_vector
-from nonsmooth._core.jit import float64, int64, kernel, noinline, phase
-from nonsmooth._core.linalg.small import cholesky
+from nonsmooth._core.jit import kernel, phase
+from nonsmooth._core.linalg.small import cholesky, solve_lower_transposed
 from nonsmooth._core.records.laws import CONSTRAINT, FREE, HALF_LINE
 from nonsmooth._core.records.scene import (
     BETWEEN,
     STEP,
+    call_step,
     scene_at,
     state_at,
     state_reference,
@@ -29,20 +30,22 @@ from nonsmooth._core.records.status import (
 from nonsmooth._core.stepping.phases import copy_state, first_change, normalise
 from nonsmooth._core.stepping.projection import correction, hold_row, shift
 from nonsmooth._core.stepping.smooth_motion import (
+    AT_STATE,
     INFINITY,
-    accelerate,
     acts,
+    call_accelerate,
+    call_at_state,
     error_of_step,
     own_at,
-    runge_kutta,
 )
 from nonsmooth._core.stepping.switching_points import dips_below
-from nonsmooth._core.stepping.transitions import GRAZING, rounding_of_gap, small, transition
+from nonsmooth._core.stepping.transitions import GRAZING, rounding_of_gap, small
 
 EPS = 2.220446049250313e-16
 MOST_REPEATED = 40
 MOST_SEARCHED = 120
 SUSPICIOUS = 4  # rejections in a row, to a thousandth of the step, that an undeclared discontinuity makes
+CUBIC = 1e-3  # part of the way to its minimum by which a cubic may miss a gap between two ends of a step
 LEAST = 1e-10  # part of the longest step after which a mode that does not hold is looked at again
 
 
@@ -57,24 +60,26 @@ def event_driven_step(at_scene, at_state, t, left):
         control.repeated += 1
         if control.repeated > MOST_REPEATED:
             return CHATTER
-        status = transition(at_scene, at_state, t)
+        status = call_at_state(own.at.transition, at_scene, at_state, t)
         info.changed = changes(scene, begin)
         return status
     t_stop = scene.ask.t_stop
+    if t_stop - t <= rounding_of_time(t, t_stop):
+        return nothing_left(scene, begin, t)
     dt = length_of_trial(own, t, t_stop)
     if not dt > 4.0 * EPS * abs(t):
         info.dt = dt
         return STEP_UNDERFLOW
-    status = begin_trial(scene, own, begin, at_scene, at_state, t)
+    status = call_at_state(own.at.begin_trial, at_scene, at_state, t)
     if status == OK and due(scene, own, begin):
         return WAITING
     if status == OK:
         info.base_steps += 1
-        status = runge_kutta(scene, own, begin, at_scene, at_state, t, dt)
+        status = call_step(own.at.integrate, at_scene, at_state, t, dt)
     if status != OK:
         return shorter(own, info, status, 0.25 * dt, t)
     if control.searching:
-        return search(scene, own, begin, at_scene, t, dt)
+        return search(scene, own, begin, at_scene, at_state, t, dt)
     error = error_of_step(scene, own, begin, dt)
     factor = 0.9 * max(error, 1e-12) ** (-1.0 / (control.error_order + 1))
     if error > 1.0:
@@ -105,7 +110,57 @@ def event_driven_step(at_scene, at_state, t, left):
     )
     control.dt_smooth = dt
     info.error = error
-    return finish(scene, own, begin, at_scene, dt, t_stop if whole else t + dt)
+    info.t_new = t_stop if whole else t + dt
+    if whole and closes_at_end(scene, own, begin, t, t_stop):
+        before_end(scene, own, t)
+    return call_step(own.at.finish, at_scene, at_state, t, dt)
+
+
+@phase
+def rounding_of_time(t, t_stop):
+    """Time left of a segment that is none."""
+    return 4.0 * EPS * max(abs(t), abs(t_stop))
+
+
+@phase
+def nothing_left(scene, begin, t):
+    """What is left of the segment is rounding: its end is reached."""
+    info = scene.info
+    copy_state(begin, scene.end)
+    for l in range(scene.model.size.n_laws):
+        scene.work.struck[l] = 0
+    for i in range(scene.model.size.n_rows):
+        scene.end.P[i] = 0.0
+    info.t_new, info.dt, info.changed, info.residual, info.iterations = (
+        scene.ask.t_stop,
+        scene.ask.t_stop - t,
+        -1,
+        0.0,
+        0,
+    )
+    return OK
+
+
+@phase
+def closes_at_end(scene, own, begin, t, t_stop):
+    """Whether contacts close at the end of the segment, up to what rounding hides of that instant: they are struck there."""
+    some = False
+    for l in range(scene.model.size.n_N):
+        gap, rate = own.phi[own.control.stages, l], own.rate[l]
+        if begin.modes[l] != CONSTRAINT and armed(own, l) and rate < -small(scene, own, l):
+            if gap <= max(own.size[l], -16.0 * rate * rounding_of_time(t, t_stop)):
+                own.fired[l] = 1
+                some = True
+    return some
+
+
+@phase
+def before_end(scene, own, t):
+    """An event at the very end of a segment happens two numbers before it: so it belongs to the segment."""
+    own.control.jump = 1
+    scene.info.jump_next = 1
+    last = scene.ask.t_stop - 0.5 * rounding_of_time(t, scene.ask.t_stop)
+    scene.info.t_new = min(scene.info.t_new, last)
 
 
 @phase
@@ -125,13 +180,15 @@ def length_of_trial(own, t, t_stop):
     return min(control.dt_next, 0.5 * left) if control.dt_next > 0.5 * left else control.dt_next
 
 
-@phase
-def begin_trial(scene, own, begin, at_scene, at_begin, t):
+@kernel(AT_STATE, part=True)
+def begin_trial(at_scene, at_begin, t):
     """Slopes and laws' functions at the begin of the step."""
-    model, work = scene.model, scene.work
-    status = accelerate(at_scene, at_begin, at_begin, t, 0)
+    scene, begin = scene_at(at_scene), state_at(at_begin)
+    own, model, work = own_at(scene.at.own), scene.model, scene.work
+    status = call_accelerate(own.at.accelerate, at_scene, at_begin, at_begin, t, 0)
     if status != OK:
         return status
+    force_scales(scene, own)
     for l in range(model.size.n_laws):
         own.phi_0[l] = own.phi[0, l]
         own.rate_0[l] = own.rate[l]
@@ -142,6 +199,27 @@ def begin_trial(scene, own, begin, at_scene, at_begin, t):
             own.gap_max[l] = max(own.gap_max[l], work.g[l])
         own.size[l] = zero_of(scene, own, begin, l)
     return OK
+
+
+@phase
+def force_scales(scene, own):
+    """The largest forces and accelerations so far: where all of them vanish at once, what is left is rounding."""
+    for i in range(scene.model.size.n_rows):
+        c, G = abs(scene.problem.rows.c[i]), scene.work.G_all[i, i]
+        own.push_scale[i] = max(own.push_scale[i], c)
+        own.force_scale[i] = max(own.force_scale[i], abs(own.La[0, i]), c / G if G > 0.0 else 0.0)
+    pulls(own, scene.work.L, scene.work.du, scene.work.u_free, 1.0)
+    for i in range(scene.model.size.n_rows):
+        if own.La[0, i] != 0.0:
+            pulls(own, scene.work.L, scene.work.Y[i], scene.work.u_free, own.La[0, i])
+
+
+@phase
+def pulls(own, L, y, a, force):
+    """Accelerations L^-T y times a force: each of them, although their sum may vanish."""
+    solve_lower_transposed(L, y, a, own.pull.size)
+    for k in range(own.pull.size):
+        own.pull[k] = max(own.pull[k], abs(a[k] * force))
 
 
 @phase
@@ -164,8 +242,7 @@ def zero_of(scene, own, begin, l):
         largest = 0.0
         for j in range(scene.model.size.n_rows):
             largest = max(largest, abs(own.La[0, j]))
-        G = scene.work.G_all[i, i]
-        return 1e-12 * (largest + (abs(scene.problem.rows.c[i]) / G if G > 0.0 else 0.0))
+        return 1e-12 * (largest + own.force_scale[i])
     return 1e-3 * small(scene, own, l)
 
 
@@ -220,7 +297,7 @@ def alarm(scene, own, begin, dt):
                 part = own.c[k]
         if model.laws.kind[l] == HALF_LINE and begin.modes[l] != CONSTRAINT:
             # what comes near is looked at where it is nearest: the cubic is less accurate than the motion
-            near = GRAZING * own.control.rtol * own.gap_max[l]
+            near = max(GRAZING * own.control.rtol * own.gap_max[l], CUBIC * abs(own.rate_0[l]) * dt)
             limit = -near if own.gap_0[l] > near else own.size[l]
             z = dips_below(own.gap_0[l], own.rate_0[l] * dt, end, own.rate[l] * dt, limit)
             if 0.0 < z < min(part, 0.999):
@@ -252,7 +329,7 @@ def unexpected(scene, own):
 
 
 @phase
-def search(scene, own, begin, at_scene, t, dt):
+def search(scene, own, begin, at_scene, at_state, t, dt):
     """One iteration of Illinois' method for the first end of a mode; the step that ends behind it is the one."""
     control = own.control
     f = least_function(scene, own, begin)
@@ -272,7 +349,9 @@ def search(scene, own, begin, at_scene, t, dt):
     # (where the bracket is narrow and the last trial was before the event, the one behind it is two numbers away)
     if not there and not narrow and control.searching <= MOST_SEARCHED:
         return WAITING
-    return found(scene, own, begin, at_scene, t, dt)
+    found(scene, own, begin, t, dt)
+    before_end(scene, own, t)
+    return call_step(own.at.finish, at_scene, at_state, t, dt)
 
 
 @phase
@@ -296,7 +375,7 @@ def is_nearly(scene, own):
 
 
 @phase
-def found(scene, own, begin, at_scene, t, dt):
+def found(scene, own, begin, t, dt):
     """The step ends where modes end."""
     control, s = own.control, own.control.stages
     # a trial that ends two numbers before the event counts as the event: what comes first then is the least function
@@ -305,17 +384,17 @@ def found(scene, own, begin, at_scene, t, dt):
         ends = own.phi[s, l] <= max(own.size[l], first * own.phi_0[l])
         own.fired[l] = 1 if armed(own, l) and own.phi_0[l] < INFINITY and ends else 0
     control.searching = 0
-    control.jump = 1
     control.rejected = 0
     control.dt_next = max(control.dt_smooth, dt)
-    scene.info.jump_next = 1
-    return finish(scene, own, begin, at_scene, dt, t + dt)
+    scene.info.t_new = t + dt
 
 
-@phase
-def finish(scene, own, begin, at_scene, dt, t_new):
-    """The trial becomes the end of the step: impulses, books, constraints held."""
-    model, info, end, books = scene.model, scene.info, scene.end, scene.books
+@kernel(STEP, part=True)
+def finish(at_scene, at_begin, t, dt):
+    """The trial becomes the end of the step, at ``info.t_new``: impulses, books, constraints held."""
+    scene, begin = scene_at(at_scene), state_at(at_begin)
+    own, model, info, end, books = own_at(scene.at.own), scene.model, scene.info, scene.end, scene.books
+    t_new = info.t_new
     s, size = own.control.stages, model.size
     copy_state(own.trial, end)
     for l in range(size.n_laws):
@@ -329,7 +408,7 @@ def finish(scene, own, begin, at_scene, dt, t_new):
         books.work_forces += dt * own.A[s, k] * own.power[k, 0]
         books.work_contacts += dt * own.A[s, k] * own.power[k, 1]
     normalise(model, end.q)
-    status = hold(at_scene, state_reference(end), t_new)
+    status = call_at_state(own.at.hold, at_scene, state_reference(end), t_new)
     if status != OK:
         return status
     for l in range(size.n_N):
@@ -341,7 +420,7 @@ def finish(scene, own, begin, at_scene, dt, t_new):
     for k in range(size.n_u):
         own.scale[size.n_q + k] = max(own.scale[size.n_q + k], abs(end.u[k]))
     own.control.repeated = 0
-    info.t_new, info.dt, info.changed, info.residual, info.iterations = t_new, dt, -1, 0.0, 0
+    info.dt, info.changed, info.residual, info.iterations = dt, -1, 0.0, 0
     return OK
 
 
@@ -351,10 +430,9 @@ def is_held(model, state, l):
     return state.modes[l] == CONSTRAINT and acts(model, state.modes, l)
 
 
-@kernel(int64(int64, int64, float64), part=True)
+@kernel(AT_STATE, part=True)
 def hold(at_scene, at_state, t):
     """Positions (twice: what is left after the first is its square) and velocities on the constraints."""
-    noinline()
     scene, state = scene_at(at_scene), state_at(at_state)
     own, model, work = own_at(scene.at.own), scene.model, scene.work
     held = False
@@ -437,13 +515,13 @@ def event_driven_between(at_scene, at_state, t, dt, t_out):
     if dt == 0.0 or t_out >= scene.info.t_new:
         copy_state(scene.end, scene.between)
         return OK
-    status = begin_trial(scene, own, begin, at_scene, at_state, t)
+    status = call_at_state(own.at.begin_trial, at_scene, at_state, t)
     if status == OK:
-        status = runge_kutta(scene, own, begin, at_scene, at_state, t, t_out - t)
+        status = call_step(own.at.integrate, at_scene, at_state, t, t_out - t)
     if status != OK:
         return status
     copy_state(own.trial, scene.between)
     for l in range(scene.model.size.n_laws):
         scene.between.modes[l] = begin.modes[l]
     normalise(scene.model, scene.between.q)
-    return hold(at_scene, state_reference(scene.between), t_out)
+    return call_at_state(own.at.hold, at_scene, state_reference(scene.between), t_out)

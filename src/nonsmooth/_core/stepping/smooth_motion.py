@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonsmooth._core.calls.model_functions import call_matrix, call_vector
-from nonsmooth._core.jit import by_reference, float64, int64, kernel, noinline, phase, scalars
+from nonsmooth._core.jit import address_record, by_reference, caller, float64, int64, kernel, phase, scalars
 from nonsmooth._core.linalg.small import cholesky, lu_solve, solve_lower, solve_lower_transposed
 from nonsmooth._core.records.laws import (
     CONSTRAINT,
@@ -34,6 +34,7 @@ from nonsmooth._core.records.laws import (
 )
 from nonsmooth._core.records.scene import (
     EXAMPLE,
+    STEP,
     State,
     make_state,
     scene_at,
@@ -44,6 +45,7 @@ from nonsmooth._core.records.status import MASS_SINGULAR, NON_FINITE, OK
 from nonsmooth._core.stepping.phases import bounds_of_forces
 
 INFINITY = 1e300
+EPS = 2.220446049250313e-16
 REGULARISED = 1e-12
 KIND = 1e-4  # least size of a component beside others of its kind
 
@@ -62,6 +64,7 @@ Control = scalars(
     jump=int,  # the state jumps, or modes change, where the run stands
     at_start=int,  # no modes are known yet
     rejected=int,  # in a row
+    dependent=int,  # rows of laws that depend on others were met: their forces are known to `REGULARISED` only
     repeated=int,  # transitions without a step between them
     searching=int,  # iterations of the search for the end of a mode (0: none is on)
     lo=float,  # it lies between these lengths of the step
@@ -81,6 +84,7 @@ Control = scalars(
 class EventDriven(NamedTuple):
     """The scheme's own record."""
 
+    at: Any  # addresses of its parts (see `PARTS`)
     control: Any
     A: np.ndarray  # Butcher's tableau; its row `stages` is b
     c: np.ndarray
@@ -94,6 +98,9 @@ class EventDriven(NamedTuple):
     gamma: np.ndarray  # relative velocities
     kappa: np.ndarray
     acceleration: np.ndarray  # of the relative motion: d gamma/dt
+    force_scale: np.ndarray  # by row: largest force so far, of the law or needed to hold it
+    push_scale: np.ndarray  # by row: largest acceleration c without forces of the laws so far
+    pull: np.ndarray  # by velocity: largest acceleration so far that a single force makes
     slip: np.ndarray  # unit direction of slip of laws on a disk, by row
     joints: np.ndarray
     phi_0: np.ndarray  # the laws' functions at the begin of the step, its stages (by row), its end
@@ -110,15 +117,16 @@ class EventDriven(NamedTuple):
     resting: np.ndarray  # by law: comes to rest in this transition
 
 
-def make_own(size, A, c, E):
+def make_own(at, size, A, c, E):
     """The record for a model of that size and a tableau."""
     s = c.size + 1
     n_q, n_u, r, n = size.n_q, size.n_u, max(size.n_rows, 1), max(size.n_laws, 1)
     by_law = [np.zeros(n) for _ in range(4)]
     return EventDriven(
-        control=Control(), A=A, c=c, E=E, K_q=np.zeros((s, n_q)), K_u=np.zeros((s, n_u)), La=np.zeros((s, r)),
+        at=at, control=Control(), A=A, c=c, E=E, K_q=np.zeros((s, n_q)), K_u=np.zeros((s, n_u)), La=np.zeros((s, r)),
         power=np.zeros((s, 2)), trial=make_state(size), scale=np.zeros(n_q + n_u), gamma=np.zeros(r), kappa=np.zeros(r),
-        acceleration=np.zeros(r), slip=np.zeros(r), joints=np.zeros(max(size.n_joints, 1)), phi_0=np.zeros(n), phi=np.zeros((s, n)),
+        acceleration=np.zeros(r), force_scale=np.zeros(r), push_scale=np.zeros(r), pull=np.zeros(n_u), slip=np.zeros(r),
+        joints=np.zeros(max(size.n_joints, 1)), phi_0=np.zeros(n), phi=np.zeros((s, n)),
         gap_0=np.zeros(n),
         rate_0=np.zeros(n), rate=by_law[0], size=by_law[1], fired=np.zeros(n, dtype=np.int64), rest_gap=by_law[2], gap_max=by_law[3],
         touches=np.zeros(n, dtype=np.int64), mode=np.zeros(n, dtype=np.int64),
@@ -126,7 +134,31 @@ def make_own(size, A, c, E):
     )  # fmt: skip
 
 
-_, own_at = by_reference(make_own(EXAMPLE.model.size, np.zeros((2, 2)), np.zeros(1), np.zeros((2, 2))))
+# Parts call each other at their addresses: linked in, each would be compiled again with everything that calls it.
+ACCELERATE = int64(int64, int64, int64, float64, int64)
+AT_STATE = int64(int64, int64, float64)
+AT_END = int64(int64, float64)
+SETTLE = int64(int64, int64, int64)
+PARTS = {
+    "accelerate": ACCELERATE, "integrate": STEP, "begin_trial": AT_STATE, "hold": AT_STATE, "finish": STEP, "transition": AT_STATE,
+    "look": AT_END, "settle": SETTLE, "rest": AT_STATE,
+}  # fmt: skip
+call_accelerate, call_at_state, call_at_end, call_settle = (
+    caller(ACCELERATE),
+    caller(AT_STATE),
+    caller(AT_END),
+    caller(SETTLE),
+)
+
+_, own_at = by_reference(
+    make_own(
+        address_record(**dict.fromkeys(PARTS, 0)),
+        EXAMPLE.model.size,
+        np.zeros((2, 2)),
+        np.zeros(1),
+        np.zeros((2, 2)),
+    )
+)
 
 
 @phase
@@ -205,8 +237,8 @@ def slip_direction(own, model, l):
 
 
 @phase
-def force_equation(scene, own, modes, l, regularisation):
-    """The rows of law `l` in the linear system for the forces."""
+def force_equation(scene, own, modes, l, regularisation, impulsive):
+    """The rows of law `l` in the linear system for the forces (or for impulses, to which forces under a bound add nothing)."""
     model, work, A, b, c = (
         scene.model,
         scene.work,
@@ -226,9 +258,9 @@ def force_equation(scene, own, modes, l, regularisation):
         b[i] = -f * c[i]
         if held or free:
             continue
-        if kind == INTERVAL:
+        if kind == INTERVAL and not impulsive:
             b[i] = work.bounds[n + i] if mode == UPPER else work.bounds[i]
-        elif kind == DISK:
+        elif kind == DISK and not impulsive:
             b[i] = -work.bounds[n + i0] * own.slip[i]
         elif kind == COULOMB_1D:
             A[i, model.laws.row[model.laws.link[l]]] = (
@@ -239,28 +271,25 @@ def force_equation(scene, own, modes, l, regularisation):
 
 
 @phase
-def forces(scene, own, modes, la):
-    """Forces of all laws in these modes."""
+def forces(scene, own, modes, la, impulsive):
+    """Forces of all laws in these modes; impulses if `rows.c` holds relative velocities."""
     model, b = scene.model, scene.problem.rows.b
     n = model.size.n_rows
     for attempt in range(2):
         for l in range(model.size.n_laws):
             if attempt == 0 and model.laws.dim[l] == 2 and modes[l] == UPPER:
                 slip_direction(own, model, l)
-            force_equation(scene, own, modes, l, REGULARISED * attempt)
+            force_equation(scene, own, modes, l, REGULARISED * attempt, impulsive)
         if lu_solve(scene.problem.A, b, n) == 0:
             break
+        own.control.dependent = 1
     for i in range(n):
         la[i] = b[i]
 
 
-@kernel(int64(int64, int64, int64, float64, int64), part=True)
+@kernel(ACCELERATE, part=True)
 def accelerate(at_scene, at_point, at_begin, t, k):
-    """Slopes, forces and the laws' functions at a state, in the modes of the begin of the step: stage `k`.
-
-    (A function of its own, not copied into its callers: it is most of what a smooth step compiles.)
-    """
-    noinline()
+    """Slopes, forces and the laws' functions at a state, in the modes of the begin of the step: stage `k`."""
     scene, point, modes = scene_at(at_scene), state_at(at_point), state_at(at_begin).modes
     own = own_at(scene.at.own)
     model, work, la, u = scene.model, scene.work, own.La[k], point.u
@@ -270,7 +299,7 @@ def accelerate(at_scene, at_point, at_begin, t, k):
         return status
     if size.n_rows > 0:
         delassus(scene, own)
-        forces(scene, own, modes, la)
+        forces(scene, own, modes, la, False)
     else:
         solve_lower(work.L, work.h, work.du, size.n_u)
     check = slopes(model, work, u, la, own.K_q[k], own.K_u[k])
@@ -284,7 +313,7 @@ def relative_accelerations(scene, own):
     """d gamma/dt of all rows with the forces of the modes in ``own.mode``, at the state evaluated last."""
     work, c, la, n = scene.work, scene.problem.rows.c, own.La[0], scene.model.size.n_rows
     delassus(scene, own)
-    forces(scene, own, own.mode, la)
+    forces(scene, own, own.mode, la, False)
     for i in range(n):
         s = c[i]
         for j in range(n):
@@ -367,9 +396,11 @@ def room(model, work, la, l, n):
     return INFINITY
 
 
-@phase
-def runge_kutta(scene, own, begin, at_scene, at_begin, t, dt):
+@kernel(STEP, part=True)
+def integrate(at_scene, at_begin, t, dt):
     """A step of the explicit method into ``own.trial``; stage 0 is known. The slope at the end is stage `stages`."""
+    scene, begin = scene_at(at_scene), state_at(at_begin)
+    own = own_at(scene.at.own)
     size, s, trial = scene.model.size, own.control.stages, own.trial
     at_trial = state_reference(trial)
     for k in range(1, s + 1):
@@ -383,7 +414,7 @@ def runge_kutta(scene, own, begin, at_scene, at_begin, t, dt):
             for j in range(k):
                 x += own.A[k, j] * own.K_u[j, i]
             trial.u[i] = begin.u[i] + dt * x
-        status = accelerate(at_scene, at_trial, at_begin, t + own.c[k] * dt, k)
+        status = call_accelerate(own.at.accelerate, at_scene, at_trial, at_begin, t + own.c[k] * dt, k)
         if status != OK:
             return status
     return OK
@@ -395,11 +426,13 @@ def error_of_step(scene, own, begin, dt):
     DOP853, one estimator for the others)."""
     size, control, s = scene.model.size, own.control, own.control.stages
     worst = 0.0
-    q_max, u_max = 0.0, 0.0
+    q_max, u_max, pull_max = 0.0, 0.0, 0.0
+    noise = 16.0 * REGULARISED if control.dependent else 64.0 * EPS
     for i in range(size.n_q):
         q_max = max(q_max, own.scale[i], abs(own.trial.q[i]))
     for i in range(size.n_u):
         u_max = max(u_max, own.scale[size.n_q + i], abs(own.trial.u[i]))
+        pull_max = max(pull_max, own.pull[i])
     for i in range(size.n_q + size.n_u):
         position = i < size.n_q
         k = i if position else i - size.n_q
@@ -414,6 +447,9 @@ def error_of_step(scene, own, begin, dt):
         # a component that is nothing but rounding beside its kind is not measured against itself
         ruler = max(largest, own.scale[i], KIND * (q_max if position else u_max))
         tolerance = control.rtol * (ruler if control.atol == 0.0 else largest) + control.atol
+        # what rounding makes of forces that cancel: a body at rest has no velocity to be measured against
+        pull = pull_max if position and size.has_B else own.pull[k]
+        tolerance += noise * dt * pull * (dt if position else 1.0)
         e_0, e_1 = abs(dt * e_0), abs(dt * e_1)
         if e_0 > 0.0:
             error = e_0 * e_0 / (e_0 * e_0 + 0.01 * e_1 * e_1) ** 0.5

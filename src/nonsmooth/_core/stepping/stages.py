@@ -147,7 +147,7 @@ def stage(at_scene, at_point, at_begin, t, k):
         if capture.control.complementary:
             status = complementary_forces(scene, own, modes, la)
         else:
-            forces(scene, own, modes, la)
+            forces(scene, own, modes, la, False)
     else:
         solve_lower(work.L, work.h, work.du, model.size.n_u)
     check = slopes(model, work, u, la, own.K_q[k], own.K_u[k])

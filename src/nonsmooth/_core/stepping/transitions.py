@@ -13,7 +13,7 @@ la_T = s mu la_N, which adds its columns to those of the normal forces.
 impacts accumulate at t* = t + 2 gamma^+ / (|a| (1 - e)), the sum of a geometric series. Contacts that are that close come to rest together.
 """
 
-from nonsmooth._core.jit import float64, int64, kernel, noinline, phase
+from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.laws.solve_laws import call_solver
 from nonsmooth._core.linalg.small import solve_lower_transposed
 from nonsmooth._core.records.laws import (
@@ -30,13 +30,26 @@ from nonsmooth._core.records.scene import scene_at, state_at
 from nonsmooth._core.records.status import NO_SOLUTION, OK
 from nonsmooth._core.stepping.books import ENERGY_GAIN, book_gain, kinetic_energy
 from nonsmooth._core.stepping.phases import copy_state
-from nonsmooth._core.stepping.projection import correction, hold_row
-from nonsmooth._core.stepping.smooth_motion import KIND, delassus, evaluate, own_at, relative_accelerations
+from nonsmooth._core.stepping.smooth_motion import (
+    AT_END,
+    AT_STATE,
+    KIND,
+    SETTLE,
+    call_at_end,
+    call_at_state,
+    call_settle,
+    delassus,
+    evaluate,
+    forces,
+    own_at,
+    relative_accelerations,
+)
 
 # part of the tolerance that a rebound may have to count as rest
 REST = 0.1
 GRAZING = 100.0
 NEARLY_ELASTIC = 0.9999
+ROUNDING = 1e-8  # accelerations this small beside former ones are left over from terms that cancel
 GAP_ULPS = 8 * 2.220446049250313e-16
 
 
@@ -50,7 +63,8 @@ def touching(scene, own, begin, modes):
         touches = 1
         if laws.kind[l] == HALF_LINE:
             rate = own.gamma[laws.row[l]]
-            near = max(work.slack[l], -rate * window)
+            # (a start is known to the digits it is given with)
+            near = max(work.slack[l] * (64.0 if control.at_start else 1.0), -rate * window)
             closed = modes[l] == CONSTRAINT or own.fired[l] or work.g[l] <= near
             touches = 1 if closed else 0
         elif laws.link[l] >= 0:
@@ -62,11 +76,13 @@ def touching(scene, own, begin, modes):
 def small(scene, own, l):
     """Relative velocity of law `l` that is none beside the velocities of the system."""
     model, i = scene.model, scene.model.laws.row[l]
-    fastest, largest = 0.0, 0.0
+    fastest, largest, short = 0.0, 0.0, 1e-3 * own.control.dt_max
     for j in range(model.size.n_u):
         fastest = max(fastest, own.scale[model.size.n_q + j])
     for j in range(model.size.n_u):
-        largest = max(largest, abs(scene.work.WT[i, j]) * max(own.scale[model.size.n_q + j], KIND * fastest))
+        # (what starts from rest has the velocity that its forces give it in a short time)
+        u_j = max(own.scale[model.size.n_q + j], KIND * fastest, own.pull[j] * short)
+        largest = max(largest, abs(scene.work.WT[i, j]) * u_j)
     return 1e-10 * largest
 
 
@@ -334,12 +350,43 @@ def coming_to_rest(scene, own, t):
         if own.mode[l] == CONSTRAINT or not a < 0.0 or e > NEARLY_ELASTIC:
             continue
         height = rest_height(scene, own, l)
-        if work.g[l] <= height and gamma * gamma <= 2.0 * height * -a:
+        left = 2.0 * gamma / (-a * (1.0 - e)) if gamma > 0.0 else 0.0
+        # a segment that ends before the impacts do ends between them, as far as they can be told apart
+        # (and so does one in which another contact that acts on this one closes before they do)
+        told_apart = gamma * gamma > -2.0 * a * 64.0 * work.slack[l]
+        visible = told_apart and (t + left > scene.ask.t_stop or disturbed(scene, own, l, left))
+        if work.g[l] <= height and gamma * gamma <= 2.0 * height * -a and not visible:
             own.touches[l] = 1
             count += 1
-            if gamma > 0.0:
-                t_star = max(t_star, t + 2.0 * gamma / (-a * (1.0 - e)))
+            t_star = max(t_star, t + left)
     return count, t_star
+
+
+@phase
+def disturbed(scene, own, l, left):
+    """Whether an open contact that acts on contact `l` closes (in uniformly accelerated motion) before that time is over."""
+    laws, work = scene.model.laws, scene.work
+    for m in range(scene.model.size.n_N):
+        if m == l or own.mode[m] == CONSTRAINT or not acts_on(scene, l, m):
+            continue
+        g, gamma, a = max(work.g[m], 0.0), own.gamma[laws.row[m]], own.acceleration[laws.row[m]]
+        if g + left * (gamma + 0.5 * a * left) < 0.0:
+            return True
+    return False
+
+
+@phase
+def acts_on(scene, l, m):
+    """Whether impulses of contact m, or of its friction, change the relative velocities of contact l or of its friction."""
+    laws, G = scene.model.laws, scene.work.G_all
+    for a in range(scene.model.size.n_laws):
+        for b in range(scene.model.size.n_laws):
+            if (a == l or laws.link[a] == l) and (b == m or laws.link[b] == m):
+                for i in range(laws.row[a], laws.row[a] + laws.dim[a]):
+                    for j in range(laws.row[b], laws.row[b] + laws.dim[b]):
+                        if G[i, j] ** 2 > 1e-24 * G[i, i] * G[j, j]:
+                            return True
+    return False
 
 
 @phase
@@ -348,17 +395,16 @@ def rest_height(scene, own, l):
     return max(REST * own.control.rtol * own.gap_max[l], 64.0 * scene.work.slack[l])
 
 
-@kernel(int64(int64, int64, float64), part=True)
+@kernel(AT_STATE, part=True)
 def transition(at_scene, at_begin, t):
     """The state and the modes after the instant t; returns a status. The new state is left in ``scene.end``."""
-    noinline()
     scene, begin = scene_at(at_scene), state_at(at_begin)
     own, model, info, end = own_at(scene.at.own), scene.model, scene.info, scene.end
     copy_state(begin, end)
     for i in range(model.size.n_rows):
         end.P[i] = 0.0
     info.residual, info.iterations, info.t_new, info.dt = 0.0, 0, t, 0.0
-    status = look(at_scene, t)
+    status = call_at_end(own.at.look, at_scene, t)
     if status != OK:
         return status
     touching(scene, own, begin, begin.modes)
@@ -369,19 +415,18 @@ def transition(at_scene, at_begin, t):
         status = strike(scene, own, begin, at_scene, t)
         if status != OK:
             return status
-    status = settle(at_scene, at_begin, hit)
+    status = call_settle(own.at.settle, at_scene, at_begin, hit)
     if status != OK:
         return status
     if hit:
-        status = rest(scene, own, at_scene, at_begin, t)
+        status = call_at_state(own.at.rest, at_scene, at_begin, t)
     note(scene, own, begin, hit, t)
     return status
 
 
-@kernel(int64(int64, float64), part=True)
+@kernel(AT_END, part=True)
 def look(at_scene, t):
     """Everything that a transition asks about the state in ``scene.end``."""
-    noinline()
     scene = scene_at(at_scene)
     own, state = own_at(scene.at.own), scene.end
     status = evaluate(scene, own, t, state.q, state.u)
@@ -404,22 +449,29 @@ def rounding_of_gap(scene, own, state, l, t):
 
 
 @phase
-def stop_rebound(scene, own, at_scene, t):
-    """Contacts that come to rest, and laws that hold already, lose their relative velocities (by impulses of both signs: what is
-    left of their rebounds)."""
-    model, work, end, b = scene.model, scene.work, scene.end, scene.problem.rows.b
-    laws = model.laws
+def stop_rebound(scene, own, begin, at_scene, t):
+    """Contacts that come to rest, and laws that hold already, lose their relative velocities: by what the impacts still to come would
+    have given beyond the force of a contact that lasts, sum P_N = N (t* - t) - m gamma^+. What slips has its friction, mu P_N, with it."""
+    model, work, end, c, la = scene.model, scene.work, scene.end, scene.problem.rows.c, own.La[0]
+    laws, n_u = model.laws, model.size.n_u
     for l in range(model.size.n_laws):
-        keep = own.resting[l] == 1 or own.mode[l] == CONSTRAINT
-        for i in range(laws.row[l], laws.row[l] + laws.dim[l]):
-            b[i] = own.gamma[i] if keep else 0.0
-            hold_row(scene, i, keep)
-    correction(scene)
+        if own.resting[l]:
+            own.mode[l] = CONSTRAINT
+        elif laws.link[l] >= 0 and own.resting[laws.link[l]]:
+            own.mode[l] = slip_or_stick(own, laws, l, small(scene, own, l), begin.modes[l], True, False)
     for i in range(model.size.n_rows):
-        end.P[i] -= b[i]
-    for k in range(model.size.n_u):
-        end.u[k] -= work.du[k]
-    return look(at_scene, t)
+        c[i] = own.gamma[i]
+    forces(scene, own, own.mode, la, True)
+    for k in range(n_u):
+        work.du[k] = 0.0
+        for i in range(model.size.n_rows):
+            work.du[k] += work.Y[i, k] * la[i]
+    solve_lower_transposed(work.L, work.du, work.du, n_u)
+    for i in range(model.size.n_rows):
+        end.P[i] += la[i]
+    for k in range(n_u):
+        end.u[k] += work.du[k]
+    return call_at_end(own.at.look, at_scene, t)
 
 
 @phase
@@ -429,7 +481,7 @@ def strike(scene, own, begin, at_scene, t):
     if status != OK:
         return status
     book_impact(scene, begin, scene.end)
-    return look(at_scene, t)
+    return call_at_end(own.at.look, at_scene, t)
 
 
 @phase
@@ -447,10 +499,9 @@ def open_start(scene, own):
     return OK
 
 
-@kernel(int64(int64, int64, int64), part=True)
+@kernel(SETTLE, part=True)
 def settle(at_scene, at_begin, hit):
     """The modes at this state: those that just ended are left behind, the rest follows from accelerations."""
-    noinline()
     scene, begin = scene_at(at_scene), state_at(at_begin)
     own = own_at(scene.at.own)
     status = OK
@@ -496,11 +547,10 @@ def leave_modes(scene, own, begin):
 def leaves(scene, own):
     """Whether what was let go moves away (at the edge itself not yet: up to the change of acceleration in a small time)."""
     laws, worst, largest = scene.model.laws, 0.0, 0.0
-    for l in range(scene.model.size.n_laws):
-        for d in range(laws.dim[l]):
-            largest = max(
-                largest, abs(own.acceleration[laws.row[l] + d]), abs(scene.problem.rows.c[laws.row[l] + d])
-            )
+    for i in range(scene.model.size.n_rows):
+        largest = max(
+            largest, abs(own.acceleration[i]), abs(scene.problem.rows.c[i]), ROUNDING * own.push_scale[i]
+        )
     for l in range(scene.model.size.n_laws):
         i = laws.row[l]
         if not own.fired[l] or own.mode[l] == CONSTRAINT:
@@ -512,10 +562,12 @@ def leaves(scene, own):
     return worst >= -1e-4 * largest
 
 
-@phase
-def rest(scene, own, at_scene, at_begin, t):
+@kernel(AT_STATE, part=True)
+def rest(at_scene, at_begin, t):
     """Contacts that come to rest do so; if that does not hold them, everything is as it was."""
-    model, end, control = scene.model, scene.end, own.control
+    scene = scene_at(at_scene)
+    own, model, end = own_at(scene.at.own), scene.model, scene.end
+    control = own.control
     count, t_star = coming_to_rest(scene, own, t)
     if count == 0:
         return OK
@@ -527,9 +579,9 @@ def rest(scene, own, at_scene, at_begin, t):
             own.touches[l] = own.touches[model.laws.link[l]]
     copy_state(end, own.trial)
     work_contacts = scene.books.work_contacts
-    status = stop_rebound(scene, own, at_scene, t)
+    status = stop_rebound(scene, own, state_at(at_begin), at_scene, t)
     if status == OK:
-        status = settle(at_scene, at_begin, 1)
+        status = call_settle(own.at.settle, at_scene, at_begin, 1)
     held = status == OK
     for l in range(model.size.n_N):
         held = held and not (own.resting[l] and own.mode[l] != CONSTRAINT)
@@ -542,8 +594,8 @@ def rest(scene, own, at_scene, at_begin, t):
         return OK
     copy_state(own.trial, end)
     scene.books.work_contacts = work_contacts
-    status = look(at_scene, t)
-    return status if status != OK else settle(at_scene, at_begin, 1)
+    status = call_at_end(own.at.look, at_scene, t)
+    return status if status != OK else call_settle(own.at.settle, at_scene, at_begin, 1)
 
 
 @phase
