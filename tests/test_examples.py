@@ -108,6 +108,11 @@ def rolling_spheres(module):
     assert np.abs(module.result.q[0, late] - 0.6).max() < 1e-13
 
 
+def heavy_top(module):
+    assert abs(module.axis[:, 2].min() - module.lowest) < 1e-6
+    assert np.abs(module.result["top"].point((0, 0, -0.5))).max() < 1e-8
+
+
 CHECKS = [
     falling_ball,
     sliding_mass,
@@ -121,6 +126,7 @@ CHECKS = [
     slider_crank_clearance,
     world_slider_crank,
     four_bar,
+    heavy_top,
     compere_pendulum,
     rolling_spheres,
 ]
