@@ -189,3 +189,36 @@ def test_bad_input():
         ns.EventDriven(rtol=0.0)
     with pytest.raises(RangeError, match="dt_max"):
         ns.EventDriven(dt_max=-1.0)
+
+
+def wedge_gaps(t, q):
+    return np.array([q[1], q[0]])
+
+
+def wedge_tangents(t, q):
+    return np.array([[1.0, 0.0], [0.0, 1.0], [0.1, -0.1]])
+
+
+def wedge_force(t, q, u):
+    return np.array([-2.0 - q[0], -9.81, 0.0])
+
+
+@pytest.mark.parametrize("rtol", [1e-4, 1e-8])
+def test_wedged_in_a_corner_with_more_friction_than_motions(rtol):
+    """Both contacts stick at one instant; of the forces that hold the body the smallest ones leave their cones."""
+    ground = ns.Contact(
+        wedge_gaps,
+        restitution=[0.5, 0.3],
+        friction=[0.3, 0.2],
+        tangent=wedge_tangents,
+        name=("floor", "wall"),
+    )
+    body = ns.MechanicalSystem(np.diag([1.0, 1.0, 0.1]), wedge_force, ground)
+    run = ns.simulate(body, (0, 4), [0.0, 0.0, 0.0], [0.0, 0.0, 1.0], method="event-driven", rtol=rtol)
+    wall = (2.0 + 0.3 * 9.81) / 1.06  # friction of each contact loads the other
+    floor = 9.81 - 0.2 * wall
+    stop = 1.0 / (0.3 * floor + 0.2 * wall)
+    sticks = [event.t for event in run.events if event.kind == "stick"]
+    assert sticks == pytest.approx([stop, stop], rel=1e-9)
+    assert run.q[2, -1] == pytest.approx(0.5 * stop, rel=1e-9) and run.audit.ok
+    assert run.u[:, -1] == pytest.approx(np.zeros(3), abs=1e-12)

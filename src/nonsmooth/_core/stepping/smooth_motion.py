@@ -9,7 +9,8 @@ acceleration term):
     slipping                                       la_T = -mu la_N gamma_T/|gamma_T|, or the bound of an interval or disk
 
 Eliminating u' leaves  sum_j G_ij la_j = -(W_i^T M^-1 h + kappa_i)  for the rows of constraints. Rows that depend on others (a box on
-two corners, redundant joints) are regularised by 1e-12 of the diagonal: nearly the forces of least size.
+two corners, redundant joints) are regularised by 1e-12 of the diagonal: of all forces that hold them, those nearest to what the laws
+allowed when the modes began. (The forces of least size may leave their cones although others stay inside: a body wedged in a corner.)
 
 Each law has a function that is positive in its mode and vanishes where it ends (`law_functions`): gap, contact force, room to the edge
 of the set, slip speed.
@@ -102,6 +103,7 @@ class EventDriven(NamedTuple):
     push_scale: np.ndarray  # by row: largest acceleration c without forces of the laws so far
     pull: np.ndarray  # by velocity: largest acceleration so far that a single force makes
     slip: np.ndarray  # unit direction of slip of laws on a disk, by row
+    allowed: np.ndarray  # forces that the laws allowed when the modes began, by row
     joints: np.ndarray
     phi_0: np.ndarray  # the laws' functions at the begin of the step, its stages (by row), its end
     phi: np.ndarray
@@ -125,7 +127,7 @@ def make_own(at, size, A, c, E):
     return EventDriven(
         at=at, control=Control(), A=A, c=c, E=E, K_q=np.zeros((s, n_q)), K_u=np.zeros((s, n_u)), La=np.zeros((s, r)),
         power=np.zeros((s, 2)), trial=make_state(size), scale=np.zeros(n_q + n_u), gamma=np.zeros(r), kappa=np.zeros(r),
-        acceleration=np.zeros(r), force_scale=np.zeros(r), push_scale=np.zeros(r), pull=np.zeros(n_u), slip=np.zeros(r),
+        acceleration=np.zeros(r), force_scale=np.zeros(r), push_scale=np.zeros(r), pull=np.zeros(n_u), slip=np.zeros(r), allowed=np.zeros(r),
         joints=np.zeros(max(size.n_joints, 1)), phi_0=np.zeros(n), phi=np.zeros((s, n)),
         gap_0=np.zeros(n),
         rate_0=np.zeros(n), rate=by_law[0], size=by_law[1], fired=np.zeros(n, dtype=np.int64), rest_gap=by_law[2], gap_max=by_law[3],
@@ -256,6 +258,8 @@ def force_equation(scene, own, modes, l, regularisation, impulsive):
             A[i, j] = f * work.G_all[i, j]
         A[i, i] += regularisation if held else 1.0
         b[i] = -f * c[i]
+        if held and not impulsive:
+            b[i] += regularisation * own.allowed[i]
         if held or free:
             continue
         if kind == INTERVAL and not impulsive:

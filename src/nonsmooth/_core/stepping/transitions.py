@@ -286,6 +286,7 @@ def new_modes(scene, own, at_problem):
     c_all = rows.best  # free until the solver is called
     for i in range(n_all):
         c_all[i] = rows.c[i]
+        own.allowed[i] = 0.0
     a, n = 0, 0
     problem.count.laws, problem.count.rows = 0, 0
     for l in range(model.size.n_laws):
@@ -321,6 +322,8 @@ def new_modes(scene, own, at_problem):
     for b in range(a):
         l = active.law[b]
         own.mode[l] = active.mode[b]
+        for d in range(active.dim[b]):
+            own.allowed[laws.row[l] + d] = rows.P[active.row[b] + d]
         if active.dim[b] == 2 and active.mode[b] == UPPER:
             i, k = laws.row[l], active.row[b]
             s = (rows.P[k] ** 2 + rows.P[k + 1] ** 2) ** 0.5
