@@ -8,7 +8,14 @@ import pytest
 
 import nonsmooth as ns
 from nonsmooth import problems
-from nonsmooth.errors import GrazingWarning, InputError, NonFiniteStateError, RangeError, ZenoWarning
+from nonsmooth.errors import (
+    EventError,
+    GrazingWarning,
+    InputError,
+    NonFiniteStateError,
+    RangeError,
+    ZenoWarning,
+)
 
 
 def run(system, span, q0, u0, rtol, **options):
@@ -222,3 +229,16 @@ def test_wedged_in_a_corner_with_more_friction_than_motions(rtol):
     assert sticks == pytest.approx([stop, stop], rel=1e-9)
     assert run.q[2, -1] == pytest.approx(0.5 * stop, rel=1e-9) and run.audit.ok
     assert run.u[:, -1] == pytest.approx(np.zeros(3), abs=1e-12)
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-9])
+def test_a_floor_that_ends_is_not_followed(rtol):
+    """A step of 3 mm that the directions of the contact know nothing of: said, not glued over."""
+
+    def ledge(t, q):
+        return q[1] - (0.0 if q[0] < 1.0 else -0.003)
+
+    floor = ns.Contact(ledge, restitution=0.3, jacobian=lambda t, q: np.array([[0.0, 1.0]]), name="floor")
+    box = ns.MechanicalSystem(np.eye(2), np.array([0.0, -9.81]), floor)
+    with pytest.raises(EventError, match=r"'floor'.*jumps between"):
+        ns.simulate(box, (0, 2), [0.0, 0.0], [1.0, 0.0], method="event-driven", rtol=rtol)

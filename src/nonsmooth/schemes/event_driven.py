@@ -25,6 +25,10 @@ from nonsmooth.schemes.run import SchemeRun
 INTEGRATORS = ("DOP853", "RKF78", "RK45", "RK23")
 
 
+#: Contacts may move the end of a step by so many tolerances; a step itself may err by one.
+LEDGE = 100.0
+
+
 @dataclass(frozen=True)
 class EventDriven(Scheme):
     """Event-driven integration of any mechanical system with contacts, friction and joints.
@@ -137,6 +141,7 @@ class EventDrivenRun(SchemeRun):
         control.dt_max = scheme.dt_max if scheme.dt_max is not None else span / 50
         control.dt_next = control.dt_smooth = 1e-2 * control.dt_max
         control.jump = control.at_start = 1
+        control.ledge = LEDGE
         self.own.scale[:] = np.abs(np.concatenate([q, u]))
         if (
             model.laws.n_N

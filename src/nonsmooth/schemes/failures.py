@@ -98,6 +98,14 @@ def chatter(run):
     )
 
 
+def surface_ended(run):
+    closed = [run.model.laws.name[l] for l in range(run.model.laws.n_N) if run.state.modes[l] == 1]
+    return EventError(
+        f"the gap of a closed contact ({', '.join(map(repr, closed[:6]))}) jumps between t = {run.t:.9g} and the end of the next step: its "
+        'surface ends there, or its jacobian is not its derivative; use method="extrapolated-moreau", or make the gap continuous.'
+    )
+
+
 def step_underflow(run):
     if run.diverges():
         return NonFiniteStateError(
@@ -129,6 +137,7 @@ FAILURES: dict[int, Callable[..., NonsmoothError]] = {
     codes.NO_SOLUTION: no_solution,
     codes.STEP_UNDERFLOW: step_underflow,
     codes.CHATTER: chatter,
+    codes.SURFACE_ENDED: surface_ended,
     codes.IMPLICIT_UNSOLVED: implicit_unsolved,
     codes.UNPROJECTED: unprojected,
 }

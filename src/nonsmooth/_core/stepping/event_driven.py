@@ -25,6 +25,7 @@ from nonsmooth._core.records.status import (
     OK,
     REJECTED,
     STEP_UNDERFLOW,
+    SURFACE_ENDED,
     WAITING,
 )
 from nonsmooth._core.stepping.phases import copy_state, first_change, normalise
@@ -32,6 +33,7 @@ from nonsmooth._core.stepping.projection import correction, hold_row, shift
 from nonsmooth._core.stepping.smooth_motion import (
     AT_STATE,
     INFINITY,
+    KIND,
     acts,
     call_accelerate,
     call_at_state,
@@ -409,6 +411,8 @@ def finish(at_scene, at_begin, t, dt):
         books.work_contacts += dt * own.A[s, k] * own.power[k, 1]
     normalise(model, end.q)
     status = call_at_state(own.at.hold, at_scene, state_reference(end), t_new)
+    if status == OK and surface_ended(own, size, end):
+        status = SURFACE_ENDED
     if status != OK:
         return status
     for l in range(size.n_N):
@@ -422,6 +426,24 @@ def finish(at_scene, at_begin, t, dt):
     own.control.repeated = 0
     info.dt, info.changed, info.residual, info.iterations = dt, -1, 0.0, 0
     return OK
+
+
+@phase
+def surface_ended(own, size, end):
+    """Whether contacts moved the end of the step by more than its error: a gap that does not follow its directions jumps.
+
+    (Joints may be left open by rounding of the start, and are moved onto their constraints in the first step.)
+    """
+    largest, control = 0.0, own.control
+    if control.ledge == 0.0 or size.n_joints > 0 or size.n_unit > 0:
+        return False
+    for k in range(size.n_q):
+        largest = max(largest, own.scale[k], abs(end.q[k]))
+    for k in range(size.n_q):
+        ruler = max(own.scale[k], abs(end.q[k]), KIND * largest)
+        if abs(end.q[k] - own.trial.q[k]) > control.ledge * (control.rtol * ruler + control.atol):
+            return True
+    return False
 
 
 @phase

@@ -59,6 +59,7 @@ Control = scalars(
     error_order=int,
     stages=int,
     drifts=int,  # constraints are left to what the integration makes of them
+    ledge=float,  # contacts may move the end of a step by so many tolerances, else their surface ended (0: as far as it takes)
     # where the run stands
     dt_next=float,
     dt_smooth=float,  # length of the last step that was not cut by an event
@@ -127,7 +128,8 @@ def make_own(at, size, A, c, E):
     return EventDriven(
         at=at, control=Control(), A=A, c=c, E=E, K_q=np.zeros((s, n_q)), K_u=np.zeros((s, n_u)), La=np.zeros((s, r)),
         power=np.zeros((s, 2)), trial=make_state(size), scale=np.zeros(n_q + n_u), gamma=np.zeros(r), kappa=np.zeros(r),
-        acceleration=np.zeros(r), force_scale=np.zeros(r), push_scale=np.zeros(r), pull=np.zeros(n_u), slip=np.zeros(r), allowed=np.zeros(r),
+        acceleration=np.zeros(r), force_scale=np.zeros(r), push_scale=np.zeros(r), pull=np.zeros(n_u), slip=np.zeros(r),
+        allowed=np.zeros(r),
         joints=np.zeros(max(size.n_joints, 1)), phi_0=np.zeros(n), phi=np.zeros((s, n)),
         gap_0=np.zeros(n),
         rate_0=np.zeros(n), rate=by_law[0], size=by_law[1], fired=np.zeros(n, dtype=np.int64), rest_gap=by_law[2], gap_max=by_law[3],
