@@ -105,7 +105,8 @@ def simulate(
     q0, u0 : array_like, shape (n_q,), (n_u,)
         Start; a `World` has its own.
     method : str or scheme
-        A name from `METHODS`, or a configured object such as ``Moreau(dt=1e-3, solver=PSOR(tol=1e-12))``.
+        A name from `METHODS` (default: "moreau" with `dt`, else "event-driven", which hands over to "extrapolated-moreau" what it
+        cannot do and says so in ``result.message``), or a configured object such as ``Moreau(dt=1e-3, solver=PSOR(tol=1e-12))``.
     dt : float
         Step size of a scheme with constant step.
     t_eval : array_like
@@ -197,6 +198,7 @@ def simulate(
     instants = _instants(t_eval, t_0, t_1)
     with first_use(scheme.name, progress, getattr(scheme, "compile_seconds", None)), system.running():
         model = system.bind(t_0, q, u)
+        scheme, why = _handed_over(scheme, model) if method is None else (scheme, "")
         if not getattr(scheme, "drives", False) and getattr(model, "inputs", None) is not None:
             raise InputError(
                 f'a Servo has inputs of its own, which {scheme.name!r} cannot find: use method="sliding-mode", or leave `input` out.'
@@ -226,6 +228,10 @@ def simulate(
             max_steps, time_limit, audit, problem_name or system.name, coordinate_names, dump_path, watched, dense_output,
             memory_limit, watch, control,
         )  # fmt: skip
+    if why:
+        result.message += f"; {why}"
+        if result.audit is not None:
+            result.audit.notes.append(why)
 
     def again(method):
         """The same run by another scheme or to another tolerance."""
@@ -397,9 +403,27 @@ def _span(t_span) -> tuple[float, float]:
     return t_0, t_1
 
 
+def _adaptive(options):
+    """The default of runs with a tolerance: event-driven, unless an option is given that only the extrapolation has."""
+    known, other = ({entry.name for entry in fields(kind)} for kind in (EventDriven, ExtrapolatedMoreau))
+    return ExtrapolatedMoreau.name if (other - known).intersection(options) else EventDriven.name
+
+
+def _handed_over(scheme, model):
+    """The default scheme, or the one that takes over what it cannot do, and why."""
+    if not (isinstance(scheme, EventDriven) and np.any(model.laws.kind == USER_SET)):
+        return scheme, ""
+    law = model.laws.name[int(np.argmax(model.laws.kind == USER_SET))]
+    other = ExtrapolatedMoreau(rtol=scheme.rtol, atol=scheme.atol)
+    return (
+        other,
+        f"{other.name} instead of {scheme.name}: the modes of {law!r}, a set of its own, cannot be told apart",
+    )
+
+
 def _scheme(method, dt, options):
     if method is None:
-        method = "moreau" if dt is not None else "extrapolated-moreau"
+        method = "moreau" if dt is not None else _adaptive(options)
     if isinstance(method, str):
         if method not in METHODS:
             raise InputError(f"`method` is {method!r}: one of {', '.join(METHODS)} is wanted.")
