@@ -76,7 +76,7 @@ def test_nothing_checked_is_never_ok():
 
 
 @pytest.mark.parametrize(
-    "options", [{"rtol": 1e-8}, {"rtol": 1e-8, "t_eval": np.linspace(0, 3, 31)}, {"rtol": 1e-6, "every": 3}]
+    "options", [{"rtol": 1e-8}, {"rtol": 1e-8, "t_eval": np.linspace(0, 3, 31)}, {"rtol": 1e-6, "every": 2}]
 )
 def test_runs_with_a_tolerance_are_recomputed(options):
     system = ns.MechanicalSystem(
@@ -86,7 +86,8 @@ def test_runs_with_a_tolerance_are_recomputed(options):
     assert audit.ok, str(audit)
     assert audit.steps_checked >= 20 and audit.step_error < 1.0
     if set(options) == {"rtol"}:
-        assert audit.steps_checked == audit.steps_total
+        # the start and the impact are steps of no length, with nothing to integrate again
+        assert audit.steps_checked == audit.steps_total - 2
         assert audit.unexplained_energy < 1e-7 and audit.event_error < 1e-9
 
 
@@ -167,9 +168,10 @@ def test_a_wall_passed_inside_a_step(dt, seen):
 
 def test_a_jump_of_the_force_that_was_not_declared():
     system = ns.MechanicalSystem(1.0, kicked)
-    audit = ns.simulate(system, (0, 3), q0=[1.0], u0=[0.0], rtol=1e-8).audit
+    method = ns.ExtrapolatedMoreau(rtol=1e-8)
+    audit = ns.simulate(system, (0, 3), q0=[1.0], u0=[0.0], method=method).audit
     assert not audit.ok and "breakpoints" in text_of(audit)
-    declared = ns.simulate(system, (0, 3), q0=[1.0], u0=[0.0], rtol=1e-8, breakpoints=[0.7]).audit
+    declared = ns.simulate(system, (0, 3), q0=[1.0], u0=[0.0], method=method, breakpoints=[0.7]).audit
     assert declared.ok, str(declared)
 
 

@@ -91,15 +91,22 @@ def rolling_spheres(
         require(value > 0.0, name, value, "positive")
 
     def build():
+        from ..model.drawing import Sphere
         from ..model.elements import Joint, NonholonomicConstraint
         from ..model.system import MechanicalSystem
 
         joint = Joint(distance, jacobian=distance_jacobian, jacobian_rate=distance_rate, name="distance")
         wheel = NonholonomicConstraint(rolling, rate=rolling_rate, name="rolling")
         params = {"R": R, "r": r, "m": m, "I": 0.4 * m * r**2}
+
+        def centre(q):
+            along = np.array([np.cos(q[1]) * np.cos(q[2]), np.cos(q[1]) * np.sin(q[2]), np.sin(q[1])])
+            return q[0] * along
+
         return MechanicalSystem(
-            mass, force, joints=[joint], nonholonomic=[wheel], params=params, potential=potential
-        )
+            mass, force, joints=[joint], nonholonomic=[wheel], params=params, potential=potential,
+            draw=[Sphere((0.0, 0.0, 0.0), R, name="fixed"), Sphere(centre, r, name="rolling")],
+        )  # fmt: skip
 
     spin = (R + r) / r * rate
     rho = R + r if consistent else (R + r) * 7.0 / 6.0

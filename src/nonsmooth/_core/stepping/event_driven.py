@@ -411,7 +411,7 @@ def finish(at_scene, at_begin, t, dt):
         books.work_contacts += dt * own.A[s, k] * own.power[k, 1]
     normalise(model, end.q)
     status = call_at_state(own.at.hold, at_scene, state_reference(end), t_new)
-    if status == OK and surface_ended(own, size, end):
+    if status == OK and surface_ended(own, size, end, dt):
         status = SURFACE_ENDED
     if status != OK:
         return status
@@ -429,18 +429,19 @@ def finish(at_scene, at_begin, t, dt):
 
 
 @phase
-def surface_ended(own, size, end):
+def surface_ended(own, size, end, dt):
     """Whether contacts moved the end of the step by more than its error: a gap that does not follow its directions jumps.
 
     (Joints may be left open by rounding of the start, and are moved onto their constraints in the first step.)
     """
     largest, control = 0.0, own.control
-    if control.ledge == 0.0 or size.n_joints > 0 or size.n_unit > 0:
+    if control.ledge == 0.0 or size.n_joints > 0 or size.has_B:
         return False
     for k in range(size.n_q):
         largest = max(largest, own.scale[k], abs(end.q[k]))
     for k in range(size.n_q):
-        ruler = max(own.scale[k], abs(end.q[k]), KIND * largest)
+        # what rests at zero is measured by how far a force would have moved it
+        ruler = max(own.scale[k], abs(end.q[k]), KIND * largest, own.pull[k] * dt * dt)
         if abs(end.q[k] - own.trial.q[k]) > control.ledge * (control.rtol * ruler + control.atol):
             return True
     return False

@@ -147,11 +147,15 @@ def measure(scene, own, q, t):
     call_matrix(model.at.directions, t, q, scene.end.u, model.p, own.WT)
     if size.has_zeta:
         call_vector(model.at.zeta, t, q, scene.end.u, model.p, own.zeta)
+    largest = 0.0
     for i in range(size.n_rows):
         s = abs(own.zeta[i] * t)
         for j in range(size.n_u):
             s += abs(own.WT[i, j]) * own.reach[j]
         own.scale[i] = s
+        largest = max(largest, s)
+    for i in range(size.n_rows):  # rows whose coordinates have all been zero so far
+        own.scale[i] = max(own.scale[i], 1e-6 * largest)
 
 
 @phase
