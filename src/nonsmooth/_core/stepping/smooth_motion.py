@@ -9,8 +9,8 @@ acceleration term):
     slipping                                       la_T = -mu la_N gamma_T/|gamma_T|, or the bound of an interval or disk
 
 Eliminating u' leaves  sum_j G_ij la_j = -(W_i^T M^-1 h + kappa_i)  for the rows of constraints. Rows that depend on others (a box on
-two corners, redundant joints) are regularised by 1e-12 of the diagonal: of all forces that hold them, those nearest to what the laws
-allowed when the modes began. (The forces of least size may leave their cones although others stay inside: a body wedged in a corner.)
+two corners, redundant joints) are regularised by 1e-12 of the diagonal: of all forces that hold them, those of least size. Where these
+leave their cones when the modes begin although others stay inside (a body wedged in a corner), those nearest to what the laws allowed then.
 
 Each law has a function that is positive in its mode and vanishes where it ends (`law_functions`): gap, contact force, room to the edge
 of the set, slip speed.
@@ -67,6 +67,7 @@ Control = scalars(
     at_start=int,  # no modes are known yet
     rejected=int,  # in a row
     dependent=int,  # rows of laws that depend on others were met: their forces are known to `REGULARISED` only
+    wedged=int,  # forces of least size left their sets where the modes began
     repeated=int,  # transitions without a step between them
     searching=int,  # iterations of the search for the end of a mode (0: none is on)
     lo=float,  # it lies between these lengths of the step
@@ -260,7 +261,7 @@ def force_equation(scene, own, modes, l, regularisation, impulsive):
             A[i, j] = f * work.G_all[i, j]
         A[i, i] += regularisation if held else 1.0
         b[i] = -f * c[i]
-        if held and not impulsive:
+        if held and not impulsive and own.control.wedged:
             b[i] += regularisation * own.allowed[i]
         if held or free:
             continue

@@ -513,10 +513,41 @@ def settle(at_scene, at_begin, hit):
         if leaving and (hit or not leave_modes(scene, own, begin)):
             continue
         status = new_modes(scene, own, scene.at.problem)
+        own.control.wedged = 0
         relative_accelerations(scene, own)
+        if status == OK and own.control.dependent and not inside(scene, own):
+            own.control.wedged = 1
+            relative_accelerations(scene, own)
         if leaving and status == OK and leaves(scene, own):
             break
     return status
+
+
+@phase
+def inside(scene, own):
+    """Whether the forces of constraints lie in their sets, but for rounding."""
+    model, work, la = scene.model, scene.work, own.La[0]
+    laws, n, largest = model.laws, model.size.n_rows, 0.0
+    for i in range(n):
+        largest = max(largest, abs(la[i]))
+    for l in range(model.size.n_laws):
+        if own.mode[l] != CONSTRAINT or laws.kind[l] == FREE:
+            continue
+        i, size = laws.row[l], 0.0
+        for d in range(laws.dim[l]):
+            size += la[i + d] ** 2
+        size = size**0.5
+        if laws.kind[l] == HALF_LINE:
+            room = la[i]
+        elif laws.link[l] >= 0:
+            room = laws.mu[l] * la[laws.row[laws.link[l]]] - size
+        elif laws.kind[l] == INTERVAL:
+            room = min(work.bounds[n + i] - la[i], la[i] - work.bounds[i])
+        else:
+            room = work.bounds[n + i] - size
+        if room < -1e-9 * largest:
+            return False
+    return True
 
 
 @phase
