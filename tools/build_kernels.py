@@ -23,9 +23,7 @@ def build(name: str, folder: Path) -> None:
             "NUMBA_CACHE_DIR": cache,
             "NONSMOOTH_KERNELS": "native",  # nothing that was shipped before
         }
-        subprocess.run(
-            [sys.executable, "-m", "nonsmooth.cli", "warmup"], env=os.environ | settings, check=True
-        )
+        subprocess.run([sys.executable, "-m", "nonsmooth", "warmup"], env=os.environ | settings, check=True)
         (found,) = Path(cache, "nonsmooth").iterdir()
         shutil.copytree(found, folder / found.name)
 

@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -111,12 +112,35 @@ def test_what_other_states_of_the_sources_left_is_used(tmp_path):
     assert now.load(F) == b"content" and now.load(G) is None
 
 
-def test_sets_nobody_adds_to_go(tmp_path):
-    for k in range(kernel_cache.KEPT + 3):
-        one = KernelSet(tmp_path, f"processor {k}", "a")
-        one.save(F, b"")
-        os.utime(one.directory, (k, k))
-    assert len(list(tmp_path.iterdir())) == kernel_cache.KEPT and one.load(F) == b""
+def aged(tmp_path, name, days, size=0):
+    """A set whose folder was used so many days ago."""
+    one = KernelSet(tmp_path, name, "a")
+    one.save(F, bytes(size))
+    then = time.time() - 86400 * days
+    os.utime(one.directory, (then, then))
+    return one
+
+
+def test_sets_nobody_uses_go(tmp_path):
+    old, last_week = aged(tmp_path, "old", kernel_cache.KEPT_DAYS + 1), aged(tmp_path, "last week", 7)
+    many = [aged(tmp_path, f"work tree {k}", 0) for k in range(20)]
+    assert not old.directory.exists() and last_week.directory.exists()
+    assert all(one.load(F) == b"" for one in many)
+
+
+def test_where_they_take_too_much_space_the_oldest_go(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel_cache, "KEPT_BYTES", 3000)
+    sets = [aged(tmp_path, f"{days}", days, 1000) for days in (5, 4, 3, 2)]
+    now = [aged(tmp_path, f"now {k}", 0, 1000) for k in range(6)]
+    assert not any(one.directory.exists() for one in sets) and all(one.directory.exists() for one in now)
+
+
+def test_using_a_set_keeps_it(tmp_path):
+    one = aged(tmp_path, "old", kernel_cache.KEPT_DAYS + 1)
+    os.utime(one.present, (0, 0))
+    assert one.load(F) == b""
+    aged(tmp_path, "new", 0)
+    assert one.directory.exists() and time.time() - one.present.stat().st_mtime < 86400
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")

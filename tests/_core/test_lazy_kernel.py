@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from nonsmooth._core.jit import JIT_ENABLED, address_of, f8_1, first_class, float64, kernel, noinline
+from nonsmooth._core.jit import JIT_ENABLED, f8_1, float64, kernel, noinline
 
 pytestmark = pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled")
 
@@ -65,13 +65,3 @@ def test_what_cannot_be_compiled_says_so_every_time():
     for _ in range(2):
         with pytest.raises(Exception, match="no_such_field"):
             wrong(1.0)
-
-
-def test_c_functions_of_the_library_are_kept(monkeypatch, tmp_path):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-
-    def half(x):
-        return 0.5 * x
-
-    assert address_of(first_class(half, float64(float64), cache=True))
-    assert first_class(half, float64(float64), cache=True).cache_hits == 1

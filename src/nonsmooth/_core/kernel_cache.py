@@ -23,6 +23,7 @@ import shutil
 import sys
 import sysconfig
 import tempfile
+import time
 from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -48,8 +49,9 @@ CLASSES = {
     "x86-64-v3": "avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sahf sse4.1 sse4.2 ssse3 xsave".split(),
     "x86-64": [],
 }
-#: So many sets stay in the user's folder, and so many states of the sources in each.
-KEPT = 8
+#: Folders of the user (sets, and states of the sources in each) that nothing was read from or written to for so many days go, and beyond
+#: so many bytes the oldest; but for those of the last day, which other work trees may be using.
+KEPT_DAYS, KEPT_BYTES, YOUNG_DAYS = 30, 2 * 2**30, 1
 
 _MAGIC = b"nonsmooth kernel 1\n"
 
@@ -144,8 +146,16 @@ class KernelSet:
             head = self._head(kernel)
             content = data[len(head) + 32 :]
             if data.startswith(head) and data[len(head) : len(head) + 32] == hashlib.sha256(content).digest():
+                self._mark_used(folder)
                 return content
         return None
+
+    @cache  # noqa: B019 (a set lives as long as the process)
+    def _mark_used(self, folder):
+        """The time of the folder, and of its set, is that of their last use."""
+        for used in (folder, self.directory):
+            with contextlib.suppress(OSError):  # a shipped set is read-only
+                os.utime(used)
 
     def save(self, kernel, content):
         """Write the file of `kernel`; other processes see it whole or not at all."""
@@ -177,9 +187,14 @@ def _newest_first(folder):
 
 
 def _forget(folder):
-    """The folders that nobody has added to for longest go when a new one begins."""
-    for path in _newest_first(folder)[KEPT:]:
-        shutil.rmtree(path, ignore_errors=True)
+    """Folders that were not used for long go when a new one begins, and the oldest ones where they take too much space."""
+    taken, now = 0, time.time()
+    for path in _newest_first(folder):
+        with contextlib.suppress(OSError):
+            days = (now - path.stat().st_mtime) / 86400
+            taken += sum(file.stat().st_size for file in path.rglob("*.nbc"))
+            if days > KEPT_DAYS or (taken > KEPT_BYTES and days > YOUNG_DAYS):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 class Library:

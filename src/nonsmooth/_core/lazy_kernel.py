@@ -3,10 +3,8 @@
 A run then costs what it uses: the parts of a loop that lies compiled on the disk are never touched.
 """
 
-from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
-from numba.core.sigutils import normalize_signature
 
 from nonsmooth._core.kernel_cache import KernelCache
 
@@ -60,11 +58,3 @@ class LazyKernel(CPUDispatcher):
             return super()._compile_for_args(*args, **kws)
         with global_compiler_lock:  # another thread is compiling: afterwards the call finds its form
             return self
-
-
-def kept_cfunc(function, signature, **options):
-    """`function` of the library as a C function of `signature`, kept on disk."""
-    compiled = CFunc(function, normalize_signature(signature), locals={}, options=options)
-    compiled._cache = KernelCache(function)
-    compiled.compile()
-    return compiled

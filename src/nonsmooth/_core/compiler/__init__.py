@@ -1,0 +1,1 @@
+"""What the decorators of `jit` stand on: types and signatures, calls at addresses, records by reference, arrays at addresses, atomics."""
