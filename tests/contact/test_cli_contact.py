@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from nonsmooth.cli_contact import app
+from nonsmooth.cli.contact import app
 from nonsmooth.contact.fclib import read_fclib
 from nonsmooth.contact.profiles import profile_curves
 from nonsmooth.contact.residual import residual

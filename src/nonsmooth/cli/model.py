@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import InputError, ModelError
+from nonsmooth.errors import InputError, ModelError
 
 
 @dataclass
@@ -33,11 +33,11 @@ class UserRun:
             return self.target.simulate(span, **settings)
         settings.setdefault("problem_name", self.name)
         if hasattr(self.target, "groups"):
-            from .filippov import solve_filippov
+            from nonsmooth.filippov import solve_filippov
 
             settings.pop("problem_name")
             return solve_filippov(self.target, span, self._start("--q0", self.q0), **settings)
-        from .simulate import simulate
+        from nonsmooth.simulate import simulate
 
         if not hasattr(self.target, "quaternions"):  # a world brings its start
             return simulate(self.target, span, **settings)
