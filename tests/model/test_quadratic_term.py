@@ -237,3 +237,15 @@ def test_no_laws():
     model = MechanicalSystem(np.eye(1), lambda t, q, u: -q).bind(0.0, np.zeros(1), np.zeros(1))
     assert model.quadratic_term(0.0, np.zeros(1), np.ones(1)).size == 0
     assert compiled(model, 0.0, np.zeros(1), np.ones(1)).size == 0
+
+
+def test_whole_turns_of_an_angle_are_no_agreement():
+    """Beside a row whose term is zero larger steps are tried, too: those of whole turns agree on a wrong value."""
+    rod = Joint(lambda t, q: np.array([q[0] - np.cos(q[2]), q[1] - np.sin(q[2])]))
+    system = MechanicalSystem(np.eye(3), lambda t, q, u: -q, Contact(lambda t, q: q[0] - 0.7), joints=[rod])
+    model = system.bind(0.0, np.array([1.0, 0.0, 0.0]), np.zeros(3))
+    rng, count = np.random.default_rng(0), 4000 if JIT_ENABLED else 40
+    for angle, rate in zip(rng.uniform(-0.5, 1.2, count), 3.0 * rng.normal(size=count)):
+        c, s = np.cos(angle), np.sin(angle)
+        found = compiled(model, 0.0, np.array([c, s, angle]), rate * np.array([-s, c, 1.0]))
+        np.testing.assert_allclose(found[1:], rate**2 * np.array([c, s]), atol=1e-9 * rate**2)

@@ -65,7 +65,7 @@ class Pattern:
 
     @classmethod
     def empty(cls, n_rows: int, n_columns: int) -> Pattern:
-        return cls.of(np.zeros((n_rows, n_columns)))
+        return cls.of(sparse.csr_array((n_rows, n_columns)))
 
     @property
     def size(self) -> int:
@@ -116,6 +116,12 @@ class Pattern:
         common = sparse.csc_array(number.multiply(mine))
         common.sort_indices()
         return np.ascontiguousarray(common.data, dtype=np.int64) - 1
+
+    def places(self, rows, columns) -> np.ndarray:
+        """Where entries of the pattern stand, taken by rows."""
+        n = self.shape[1]
+        known = np.repeat(np.arange(self.shape[0]), np.diff(self.row_start)) * n + self.columns
+        return np.searchsorted(known, np.asarray(rows, np.int64) * n + columns).astype(np.int64)
 
     def colours(self) -> tuple[np.ndarray, np.ndarray]:
         """Columns sorted by colour, and where each colour begins."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonsmooth._core.jit import MATRIX, Reference, address_record
+from nonsmooth._core.jit import MATRIX, VECTOR, Reference, address_record
 from nonsmooth._core.linalg.mass import Mass, MassInfo, factorise_mass
 from nonsmooth.errors import ModelError
 from nonsmooth.model.colouring import Pattern
@@ -30,14 +30,20 @@ class MassOperator:
         info = MassInfo()
         info.constant = int(self.constant)
         self._p, self._u0 = model.parameters.flat, np.zeros(model.n_u)
-        self._mass = model.core.mass  # kept alive
+        on_pattern = getattr(model, "mass_values", None)
+        self._mass = model.core.mass if on_pattern is None else on_pattern  # kept alive
+        writer = (
+            {"mass": (self._mass, MATRIX), "mass_values": 0}
+            if on_pattern is None
+            else {"mass": 0, "mass_values": (self._mass, VECTOR)}
+        )
         self._record = Mass(
-            at=address_record(mass=(self._mass, MATRIX), factors=self.factors.reference),
+            at=address_record(**writer, factors=self.factors.reference),
             info=info,
             rows=np.repeat(np.arange(model.n_u), np.diff(pattern.row_start)),
             columns=pattern.columns,
             values=np.zeros(pattern.size),
-            M=np.zeros((model.n_u, model.n_u)),
+            M=np.zeros((model.n_u, model.n_u) if on_pattern is None else (1, 1)),
         )
         self.reference = Reference(self._record)
 

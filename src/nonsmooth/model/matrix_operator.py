@@ -81,6 +81,8 @@ class MatrixOperator:
         narrow = reverse_cuthill_mckee(graph.tocsr(), symmetric_mode=True)
         narrow = np.ascontiguousarray(narrow, dtype=np.int64)  # it comes as a view read backwards
         lower, upper = self.pattern.permuted(narrow).bandwidth
+        if sum(self.pattern.bandwidth) <= lower + upper:  # the unknowns stand well as they are
+            narrow, (lower, upper) = np.arange(self.n), self.pattern.bandwidth
         dense = self.n**3 / (6 if self.definite else 3)
         banded = self.n * (lower**2 / 2 if self.definite else lower * (lower + upper))
         if self.definite:
@@ -101,6 +103,7 @@ class MatrixOperator:
     def _made(self, kind, place, order, lower=0, upper=0, A=None, **sparse) -> Factors:
         method, n = Method(), self.n
         method.kind, method.lower, method.upper = kind, lower, upper
+        method.natural = int(np.array_equal(order, np.arange(self.n)))
         none, nothing = np.zeros(1, dtype=np.int64), np.zeros(1)
         parts = {
             "column_start": none, "rows": none, "a": nothing, "parent": none, "L_start": none, "L_rows": none, "L": nothing,

@@ -86,6 +86,7 @@ class Model:
         self._collect_laws()
         self._compiled: dict[str, Any] = {}  # shared by all parameter values
         self._mass_operator = None
+        self.checked: dict[str, Any] = {}  # the start whose functions were checked last; shared as well
 
     # -- building ---------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ from nonsmooth._core.derivatives.along_motion import (
     ROUNDING,
     SHRINK,
     SIGNIFICANT,
+    WITHIN,
     copy_velocity,
     derivative_along,
     nothing,
@@ -408,10 +409,14 @@ def extrapolated(f, order: int, T: float) -> tuple[np.ndarray, np.ndarray]:
         new = 0.5 * np.abs(fourth - before) + ROUNDING * np.abs(f(0.25 * h)) / (0.25 * h) ** order
         with np.errstate(divide="ignore", invalid="ignore"):
             r = np.where(sixth != 0.0, new / np.abs(sixth), np.where(new > 0.0, 1.0, 0.0))
-        better = (r < ratio) & (r < SIGNIFICANT) | (ratio >= SIGNIFICANT) & (power >= 0) & (new < doubt)
+            known = (power < 0) & (ratio < SIGNIFICANT)
+            same = ~known | (np.abs(sixth - value) <= WITHIN * doubt)
+        better = (r < ratio) & (r < SIGNIFICANT) & same | (ratio >= SIGNIFICANT) & (power >= 0) & (
+            new < doubt
+        )
         value, doubt, ratio = (np.where(better, a, b) for a, b in ((sixth, value), (new, doubt), (r, ratio)))
         missing = ~(ratio <= AGREEMENT)
         if not np.any(missing):
             break
-        flat = not np.any([d[0], d[1], d[2]] * missing)
+        flat = not np.any((np.abs(d[0]) * h**order > ROUNDING * np.abs(f(h))) & missing)
     return value, doubt

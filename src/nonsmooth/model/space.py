@@ -38,6 +38,20 @@ def R(n: int) -> Block:
     return Block(LINEAR, n, n)
 
 
+def _merged(blocks: Sequence[Block]) -> tuple[np.ndarray, np.ndarray]:
+    """Kinds and sizes of blocks, neighbours whose increments add as one."""
+    kinds: list[int] = []
+    sizes: list[int] = []
+    for block in blocks:
+        kind = SPACE_ROTATION if block.kind == SPACE_ROTATION else LINEAR
+        if kind == LINEAR and kinds and kinds[-1] == LINEAR:
+            sizes[-1] += block.n_u
+        else:
+            kinds.append(kind)
+            sizes.append(block.n_u)
+    return np.array(kinds, dtype=np.int64), np.array(sizes, dtype=np.int64)
+
+
 class Space:
     """A product of blocks, or the coordinates of a model that gives q' = B u itself.
 
@@ -66,10 +80,9 @@ class Space:
         self._kinematics = kinematics  # kept alive
         self._record = SpaceRecord(
             address_record(kinematics=0 if kinematics is None else (kinematics, MATRIX)),
-            np.array([block.kind for block in self.blocks], dtype=np.int64),
-            np.array([block.n_u for block in self.blocks], dtype=np.int64),
+            *_merged(self.blocks),
             np.array(tuple(quaternions) or (-1,), dtype=np.int64),
-            np.zeros((self.n_q, self.n_u)),
+            np.zeros((1, 1) if kinematics is None else (self.n_q, self.n_u)),
         )
         self.reference = Reference(self._record)
 

@@ -81,7 +81,20 @@ def resting(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> np.nd
 
 def _acceleration(model, t: float, q: np.ndarray, u: np.ndarray) -> float:
     """Largest acceleration that the forces make at the start."""
-    return float(np.max(np.abs(np.linalg.solve(model.mass_matrix(t, q), model.forces(t, q, u))), initial=0.0))
+    return float(np.max(np.abs(solved_with_mass(model, t, q, model.forces(t, q, u))), initial=0.0))
+
+
+#: From this many velocities on the mass matrix of a world is kept sparse.
+LARGE = 300
+
+
+def solved_with_mass(model, t: float, q: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """M^-1 b."""
+    if model.n_u > LARGE and hasattr(model, "sparse_mass"):
+        from scipy.sparse.linalg import splu
+
+        return splu(model.sparse_mass).solve(b)
+    return np.linalg.solve(model.mass_matrix(t, q), b)
 
 
 def depth_of_step(model, t: float, q: np.ndarray, u: np.ndarray, dt: float | None) -> float:
@@ -128,6 +141,8 @@ def check_projection(project, dim: int, name: str) -> None:
 
 def check_mass(model, t: float, q: np.ndarray) -> None:
     """The mass matrix must be symmetric and positive definite."""
+    if model.n_u > LARGE and hasattr(model, "sparse_mass"):
+        return  # bodies and structures have checked theirs
     M = model.mass_matrix(t, q)
     scale = np.max(np.abs(M), initial=0.0)
     skew = np.abs(M - M.T)
@@ -252,7 +267,7 @@ def consistent_start(
             )
         WT, _ = model.directions(t, q)
         J = WT[laws.n_rows - laws.n_J :]
-        M_inv_JT = np.linalg.solve(model.mass_matrix(t, q), J.T)
+        M_inv_JT = solved_with_mass(model, t, q, J.T)
         u = u - M_inv_JT @ (np.linalg.pinv(J @ M_inv_JT) @ velocity)
         velocity = model.joint_residuals(t, q, u)[1]
         if np.max(np.abs(velocity)) > CONSISTENCY * max(V, 1e-8):
@@ -307,7 +322,7 @@ def _move(model, t, q, residual, rows, L):
         WT, _ = model.directions(t, q)
         active = r != 0
         J = WT[rows][active]
-        M_inv_JT = np.linalg.solve(model.mass_matrix(t, q), J.T)
+        M_inv_JT = solved_with_mass(model, t, q, J.T)
         delta = M_inv_JT @ (np.linalg.pinv(J @ M_inv_JT) @ -r[active])
         q = normalised(q + model.kinematic_matrix(t, q) @ delta, model.quaternions)
     return q

@@ -10,7 +10,9 @@ Newton's method with pseudo-transient continuation (Kelley, Keyes 1998): with K 
     | W_J^T        0  | | d la  | = | -g_J        |          q <- retract(q, delta)
 
 nu falls with the residual: at first the iteration moves like the system itself would in syrup, towards stable states, at the end it is
-Newton's. Redundant rows: the solution of smallest norm.
+Newton's. Where the start of a load step is stable (K positive definite on the motions that joints allow: structures), nu = 0 is tried
+first and its solution taken if it is stable, too: stiff and soft directions together make residuals jump, which nu cannot follow.
+Redundant rows: the solution of smallest norm.
 
 Modes: M delta'' + D delta' + K delta = W_J la,  W_J^T delta = 0, reduced to the null space Z of W_J^T,
 
@@ -29,6 +31,8 @@ from nonsmooth.errors import ConvergenceError, InputError, ModelError
 from nonsmooth.model.start import as_state, length_scale
 
 MAX_ITER = 500
+MAX_NEWTON = 60
+MAX_POLISH = 12
 TOL = 1e-12
 
 
@@ -101,7 +105,8 @@ def equilibrium(system: Any, q0: Any = None, t: float = 0.0, load_steps: int = 1
     t : float
         Instant at which forces are taken.
     load_steps : int
-        Forces grow to their full size in so many steps.
+        What is applied from outside (in a world: gravity and loads; of a system of functions: all forces) grows to its full size in so
+        many steps.
 
     Raises
     ------
@@ -115,7 +120,8 @@ def equilibrium(system: Any, q0: Any = None, t: float = 0.0, load_steps: int = 1
     model, q, _ = bound_model(system, q0, None, t)
     la, residual, iterations = np.zeros(model.laws.n_J), math.inf, 0
     for step in range(1, load_steps + 1):
-        q, la, residual, count = _relaxed(model, t, q, la, step / load_steps)
+        found = _newton(model, t, q, la, step / load_steps)
+        q, la, residual, count = found or _relaxed(model, t, q, la, step / load_steps, True)
         iterations += count
     gaps = model.gaps(t, q)
     if gaps.size and np.min(gaps) <= 1e-9 * length_scale(q):
@@ -127,14 +133,40 @@ def equilibrium(system: Any, q0: Any = None, t: float = 0.0, load_steps: int = 1
     return Equilibrium(q, la, residual, iterations)
 
 
-def _relaxed(model, t, q, la, load):
-    """Newton's iteration for forces times `load`."""
+def _newton(model, t, q, la, load):
+    """What Newton's method finds from a stable start, if that is stable; else None."""
+    if not _stable(model, t, q, la, load):
+        return None
+    try:
+        found = _relaxed(model, t, q, la, load, False)
+    except ConvergenceError:
+        return None
+    return found if _stable(model, t, found[0], found[1], load) else None
+
+
+def _stable(model, t, q, la, load) -> bool:
+    """Whether small motions that joints allow are held back by the forces."""
+    n_J, rows = model.laws.n_J, np.zeros(model.laws.n_rows)
+    rows[rows.size - n_J :] = la
+    K = _stiffness(model, t, q, rows, load)
+    Z = linalg.null_space(_scaled(model.directions(t, q)[0][rows.size - n_J :])) if n_J else np.eye(model.n_u)
+    K = Z.T @ (K + K.T) @ Z
+    size = np.sqrt(np.abs(np.diag(K)))
+    if Z.shape[1] == 0 or np.any(size == 0.0):
+        return False
+    return bool(np.min(np.linalg.eigvalsh(K / np.outer(size, size))) > 1e-14)
+
+
+def _relaxed(model, t, q, la, load, syrup):
+    """Newton's iteration for a share of the load, in `syrup` or without."""
     n, n_J, first = model.n_u, model.laws.n_J, model.laws.n_rows - model.laws.n_J
     zero, rows = np.zeros(n), np.zeros(model.laws.n_rows)
     M, L = model.mass_matrix(t, q), length_scale(q)
     K, residual, largest, before, nu = np.zeros((n, n)), math.inf, 0.0, 0.0, 0.0
-    for iteration in range(MAX_ITER):
-        h, WT = load * model.forces(t, q, zero), model.directions(t, q)[0][first:]
+    limit = MAX_ITER if syrup else MAX_NEWTON
+    best, polished = None, 0
+    for iteration in range(limit):
+        h, WT = _loaded(model, t, q, zero, load), model.directions(t, q)[0][first:]
         g = np.zeros(n_J)
         position = model.joint_residuals(t, q, zero)[0]
         g[: position.size] = position
@@ -143,14 +175,16 @@ def _relaxed(model, t, q, la, load):
         force = h + WT.T @ la
         largest = max(largest, float(np.linalg.norm(h)), float(np.linalg.norm(WT.T @ la)))
         rounding = 4.0 * np.finfo(float).eps * float(np.linalg.norm(K)) * L
-        residual = float(np.linalg.norm(force)) / max(largest, 1e-300)
-        balanced = residual <= TOL or np.linalg.norm(force) <= rounding
-        if balanced and np.max(np.abs(g), initial=0.0) <= 1e-12 * L:
-            return q, la, residual, iteration
+        unbalanced = float(np.linalg.norm(force))
+        residual = unbalanced / max(largest, 1e-300)
+        balanced = residual <= TOL or unbalanced <= rounding
+        closed = np.max(np.abs(g), initial=0.0) <= 1e-12 * L
         # nu falls with what joints cannot balance
         free = force - WT.T @ np.linalg.lstsq(WT.T, force, rcond=None)[0] if n_J else force
         size = float(np.linalg.norm(free))
-        if iteration == 0:
+        if not syrup:
+            nu = 0.0
+        elif iteration == 0:
             nu = 10.0 * float(np.max(np.abs(np.linalg.solve(M, force)))) / L
         elif before > 0.0:
             nu *= min(max(size / before, 0.1), 3.0)
@@ -158,9 +192,19 @@ def _relaxed(model, t, q, la, load):
         rows[first:] = la
         K = _stiffness(model, t, q, rows, load)
         A = np.block([[K + nu * M, -WT.T], [WT, np.zeros((n_J, n_J))]])
-        step = np.linalg.lstsq(A, np.concatenate([force, -g]), rcond=1e-13)[0]
+        step = _solved(A, np.concatenate([force, -g]), WT)
+        if balanced and closed:
+            # forces on the way may have been far larger than those that act: what the next step would gain must be small, too
+            acting = _acting(model, t, q, load, WT.T @ la) or largest
+            gain = abs(float(force @ step[:n]))
+            if best is None or gain < best.gain:
+                best = _Rest(q, la, unbalanced / max(acting, 1e-300), gain)
+        if best is not None:
+            polished += 1
+            if best.gain <= TOL**2 * acting * L or polished > MAX_POLISH:
+                return best.q, best.la, best.residual, iteration
         reach = float(np.max(np.abs(step[:n]), initial=0.0))
-        share = min(1.0, 0.5 * L / reach) if reach > 0.0 else 1.0
+        share = min(1.0, 0.5 * L / reach) if syrup and reach > 0.0 else 1.0
         q = model.space.retract(q, share * step[:n], t, model.parameters.flat)
         la = la + share * step[n:]
         if not np.all(np.isfinite(q)):
@@ -171,9 +215,52 @@ def _relaxed(model, t, q, la, load):
     )
 
 
-def _stiffness(model, t, q, la, load):
-    """-d(load h + W la)/d delta."""
+class _Rest(NamedTuple):
+    """A state whose forces balance."""
+
+    q: np.ndarray
+    la: np.ndarray
+    residual: float
+    gain: float  # twice the energy that Newton's next step would set free
+
+
+def _acting(model, t, q, load, of_joints):
+    """Size of what is applied and of what joints do; 0 where a model does not tell them from its other forces."""
     zero = np.zeros(model.n_u)
+    applied = load * model.applied_forces(t, q, zero) if hasattr(model, "applied_forces") else zero
+    return max(float(np.linalg.norm(applied)), float(np.linalg.norm(of_joints)))
+
+
+def _solved(A, b, WT):
+    """A^-1 b; of smallest norm where rows of joints are redundant or motions free.
+
+    Thin structures are 1e13 times stiffer in one direction than in another, which says nothing of the rank: elimination does not mind.
+    """
+    if WT.shape[0] == 0 or np.linalg.matrix_rank(_scaled(WT)) == WT.shape[0]:
+        size = np.max(np.abs(A), axis=1)
+        if np.all(size > 0.0):
+            d = 1.0 / np.sqrt(size)
+            scaled = d[:, None] * A * d
+            values = np.linalg.svd(scaled, compute_uv=False)
+            if values[-1] > 4.0 * np.finfo(float).eps * b.size * values[0]:
+                return d * np.linalg.solve(scaled, d * b)
+    return np.linalg.lstsq(A, b, rcond=1e-13)[0]
+
+
+def _loaded(model, t, q, u, load):
+    """Forces with only a share of what is applied from outside."""
+    if load == 1.0:
+        return model.forces(t, q, u)
+    if hasattr(model, "applied_forces"):
+        return model.forces(t, q, u) - (1.0 - load) * model.applied_forces(t, q, u)
+    return load * model.forces(t, q, u)
+
+
+def _stiffness(model, t, q, la, load):
+    """-d(h + W la)/d delta; applied forces of a world change little with q."""
+    zero = np.zeros(model.n_u)
+    if load == 1.0 or hasattr(model, "applied_forces"):
+        return model.tangent(t, q, zero, zero, la, cK=1.0).toarray()
     of_h = model.tangent(t, q, zero, zero, 0.0 * la, cK=1.0).toarray()
     return model.tangent(t, q, zero, zero, la, cK=1.0).toarray() - (1.0 - load) * of_h
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from nonsmooth._core.derivatives.coloured import BY_COMPLEX, BY_DIFFERENCES, COMPLEX, GIVEN
 from nonsmooth._core.derivatives.colouring import probe
-from nonsmooth._core.derivatives.weighted_tangent import TangentParts, weighted_tangent
+from nonsmooth._core.derivatives.weighted_tangent import WRITERS, TangentParts, weighted_tangent
 from nonsmooth._core.jit import MATRIX, VECTOR, Reference, address, address_record, user_kernel
 from nonsmooth.model.colouring import CHANGES, Pattern
 from nonsmooth.model.tangent_parts import SOURCES, Function, Part
@@ -65,12 +65,19 @@ class Tangents:
         kinematics = 0 if self.model.f_kinematics is None else (core.kinematics, MATRIX)
         M = self.pattern_M
         return TangentParts(
-            at=address_record(**self._references, mass=(core.mass, MATRIX), kinematics=kinematics),
+            at=address_record(
+                **self._references,
+                **dict.fromkeys(WRITERS, 0),
+                mass=(core.mass, MATRIX),
+                kinematics=kinematics,
+            ),
             M_rows=M.rows,
             M_columns=np.repeat(np.arange(self.n_u), np.diff(M.column_start)),
             M_place=M.places_in(self.pattern),
             M=np.zeros((self.n_u, self.n_u)),
+            M_values=np.zeros(1),
             B=np.zeros((self.n_q, self.n_u)),
+            known=np.zeros(1),
         )
 
     def values(self, t, q, u, a, la, p, cM=0.0, cD=0.0, cK=0.0) -> np.ndarray:

@@ -18,8 +18,12 @@ from nonsmooth.model.bodies.shapes import Surface, _Flat
 from nonsmooth.model.bodies.writers import UserFunctions
 from nonsmooth.model.names import check_name
 from nonsmooth.model.parameters import Parameters
+from nonsmooth.model.structures.base import Node, Structure
 from nonsmooth.model.system import RunGuard
 from nonsmooth.model.world_model import WorldModel
+
+#: What `with_params` leaves as it is.
+KEPT = ("name", "world", "a", "b", "body", "shape", "bodies", "frames", "fixed", "points", "M", "points_of")
 
 
 class World:
@@ -59,6 +63,7 @@ class World:
         self.ground = Ground(self)
         self.bodies: list[Any] = [self.ground]
         self.elements: list[Any] = []
+        self.structures: list[Any] = []
         self.surfaces: list[Surface] = []
         self._explicit: list[tuple[Any, Any, dict[str, float | None], str | None]] = []
         self._pairs: dict[frozenset[int], Material] = {}
@@ -72,9 +77,9 @@ class World:
     # -- building --------------------------------------------------------------------------------------------------------
 
     def add(self, *items: Any) -> Any:
-        """Add bodies, joints, forces and surfaces; returns the item, or a tuple of them."""
+        """Add bodies, structures, joints, forces and surfaces; returns the item, or a tuple of them."""
         if not items:
-            raise InputError("`add` got nothing: bodies, joints, forces or surfaces are wanted.")
+            raise InputError("`add` got nothing: bodies, structures, joints, forces or surfaces are wanted.")
         for item in items:
             self._add(item)
         self._assembly = None
@@ -106,8 +111,10 @@ class World:
             self._add_surface(item)
             self.surfaces.append(item)
             return
-        if not isinstance(item, Body | Element | Load):
-            raise InputError(f"`add` got {item!r}: bodies, joints, forces or surfaces are wanted.")
+        if isinstance(item, Node) or not isinstance(item, Body | Element | Load | Structure):
+            raise InputError(
+                f"`add` got {item!r}: bodies, structures, joints, forces or surfaces are wanted."
+            )
         if item.world is not None:
             where = "this world already" if item.world is self else "another world"
             raise ModelError(f"{item.owner} is in {where}: make a new one.")
@@ -115,12 +122,28 @@ class World:
             self._name(item)
             self._numbers[id(item)] = len(self.bodies)
             self.bodies.append(item)
+        elif isinstance(item, Structure):
+            self._add_structure(item)
         else:
             for body in item.bodies:
                 self._mine(body, item.owner)
             self._name(item)
             self.elements.append(item)
         item.world = self
+
+    def _add_structure(self, structure: Structure) -> None:
+        """Its nodes are numbered like bodies; a structure without name gets one, for results."""
+        if structure.name is None:
+            kind, count = type(structure).__name__.lower(), len(self.structures)
+            structure.name = next(
+                name for k in range(count, 2 * count + 2) if (name := f"{kind} {k}") not in self._names
+            )
+        self._name(structure)
+        for node in structure.frames:
+            self._numbers[id(node)] = len(self.bodies)
+            self.bodies.append(node)
+            node.world = self
+        self.structures.append(structure)
 
     def _add_surface(self, surface: Surface) -> None:
         if surface.dim is not None and surface.dim != self.dim:
@@ -162,10 +185,19 @@ class World:
     ) -> None:
         """Let two things touch: a body and a surface (HalfPlane, Plane, Circle), or two bodies (disks, balls, points).
 
-        Coefficients that are left out are those of the materials.
+        Nodes of structures are points; a structure touches with all of its nodes. Coefficients that are left out are those of the
+        materials.
         """
         if isinstance(b, Surface):
             a, b = b, a
+        if isinstance(a, Structure):
+            a, b = b, a
+        if isinstance(b, Structure):
+            for k, node in enumerate(b.nodes):
+                self.contact(
+                    a, node, restitution, friction, rolling_friction, None if name is None else f"{name} {k}"
+                )
+            return
         if isinstance(b, Surface) or not isinstance(b, Body) or not isinstance(a, Body | Surface):
             raise InputError(
                 f"`contact` got {a!r} and {b!r}: a body and a surface, or two bodies, are wanted."
@@ -248,8 +280,10 @@ class World:
         """The world laid out in tables."""
         if self._assembly is None:
             if len(self.bodies) == 1:
-                raise ModelError("the world has no bodies: add one.")
-            self._assembly = Assembly(self.bodies, self.elements, self._contacts(), self.dim, self._numbers)
+                raise ModelError("the world has no bodies: add one, or a structure.")
+            self._assembly = Assembly(
+                self.bodies, self.elements, self._contacts(), self.gravity, self._numbers, self.structures
+            )
         return self._assembly
 
     def start(self) -> tuple[np.ndarray, np.ndarray]:
@@ -304,7 +338,11 @@ class World:
         other = copy.copy(self)
         values = {name: value for name, value in changes.items() if name in self.parameters.names}
         other.parameters = self.parameters.replaced(values)
-        other.bodies, other.elements = list(self.bodies), list(self.elements)
+        other.bodies, other.elements, other.structures = (
+            list(self.bodies),
+            list(self.elements),
+            list(self.structures),
+        )
         other._numbers, other._names = dict(self._numbers), dict(self._names)
         for name, numbers in changes.items():
             if name not in values:
@@ -325,13 +363,11 @@ class World:
             raise InputError(f"`{name}` is {numbers!r}: a dict with arguments of {old!r} is wanted.")
         new = copy.copy(old)
         for key, value in numbers.items():
-            if key in ("name", "world", "a", "b", "body", "shape", "bodies") or key not in vars(old):
-                listed = ", ".join(
-                    k for k in vars(old) if k not in ("name", "world", "a", "b", "body", "shape")
-                )
+            if key in KEPT or key not in vars(old):
+                listed = ", ".join(k for k in vars(old) if k not in KEPT and not k.startswith("_"))
                 raise InputError(f"{name!r} has no number {key!r} that could change; it has {listed}.")
             setattr(new, key, value)
-        for items in (self.bodies, self.elements):
+        for items in (self.bodies, self.elements, self.structures):
             for k, item in enumerate(items):
                 if item is old:
                     items[k] = new
@@ -351,7 +387,8 @@ class World:
 
     def __repr__(self) -> str:
         counts = [
-            (len(self.bodies) - 1, "bodies"),
+            (sum(not isinstance(body, Node) for body in self.bodies) - 1, "bodies"),
+            (len(self.structures), "structures"),
             (len(self.elements), "elements"),
             (len(self.surfaces), "surfaces"),
         ]

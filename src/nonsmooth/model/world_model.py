@@ -6,8 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from nonsmooth._core.bodies.frames import PLANAR, SPATIAL
+from nonsmooth._core.bodies.frames import ALONG, AT_PHI, GROUND, HELD, KIND, PLANAR, POINT, SPATIAL
 from nonsmooth._core.jit import MATRIX, VECTOR, address_record
 from nonsmooth._core.records.scene import MODEL_FUNCTIONS, ON_REQUEST, ModelRecord, Size
 from nonsmooth._core.stepping.trivial import no_vector
@@ -16,6 +17,7 @@ from nonsmooth.model.bodies.assembly import Assembly
 from nonsmooth.model.bodies.layout import Layout, WorldParameters
 from nonsmooth.model.bodies.plain import PlainRows
 from nonsmooth.model.bodies.plain_forces import PlainForces
+from nonsmooth.model.bodies.rows import CARRIED, FIXED
 from nonsmooth.model.bodies.writers import UserFunctions, Writers
 from nonsmooth.model.derivatives import Differentiator
 from nonsmooth.model.model import CoreFunctions
@@ -45,7 +47,7 @@ class WorldModel:
         self.f_kinematics = Kinematics(self) if assembly.turns_in_space else None
         self.friction_of: list[tuple] = []  # no friction of contacts is a function of the state
         self.bounds_of = [(row, 1, limit) for row, limit in assembly.limits]
-        self.plain_rows = PlainRows(assembly.frames, assembly.rows)
+        self.plain_rows = PlainRows(assembly, assembly.rows)
         self.plain_forces = PlainForces(assembly, gravity, self.user_functions)
         self._made: dict[str, Any] = {}
 
@@ -125,12 +127,13 @@ class WorldModel:
 
     @property
     def pattern_M(self):
-        """Blocks of bodies."""
-        from nonsmooth.model.bodies.tangents import coupling
+        """Blocks of bodies, elements of structures."""
+        return self.writers.masses.pattern
 
-        return self._once(
-            "pattern_M", lambda: coupling(self.assembly, [(k, k) for k in range(len(self.assembly.placed))])
-        )
+    @property
+    def mass_values(self):
+        """Compiled writer of M on its pattern."""
+        return self.writers.mass_values
 
     @property
     def pattern_K(self):
@@ -143,15 +146,15 @@ class WorldModel:
         from nonsmooth.model.colouring import Pattern
 
         def make():
-            found, frames, placed = (
-                np.zeros((self.laws.n_rows, self.n_u)),
-                self.assembly.frames,
-                self.assembly.placed,
-            )
-            for number, row in enumerate(self.assembly.rows):
-                for k in (row.a, row.b):
-                    found[number, frames[k, 2] : frames[k, 2] + placed[k].u.size] = 1.0
-            return Pattern.of(found)
+            sides = [
+                (n, self.assembly.velocities(k))
+                for n, row in enumerate(self.assembly.rows)
+                for k in (row.a, row.b)
+            ]
+            rows = np.array([n for n, places in sides for _ in places], dtype=np.int64)
+            columns = np.concatenate([np.zeros(0, dtype=np.int64), *(places for _, places in sides)])
+            shape = (self.laws.n_rows, self.n_u)
+            return Pattern.of(sparse.csr_array((np.ones(rows.size), (rows, columns)), shape=shape))
 
         return self._once("pattern_W", make)
 
@@ -161,8 +164,13 @@ class WorldModel:
         from nonsmooth.model.space import SO2, SO3, R, Space
 
         def make():
-            dim, turning = self.assembly.dim, {PLANAR: [SO2], SPATIAL: [SO3]}
-            blocks = [[R(dim), *turning.get(placed.kind, [])] for placed in self.assembly.placed[1:]]
+            dim = self.assembly.dim
+            turning = {POINT: [R(dim)], PLANAR: [R(dim), SO2], SPATIAL: [R(dim), SO3]}
+            blocks = [
+                turning.get(placed.kind, [R(placed.q.size)])
+                for placed in self.assembly.placed[1:]
+                if placed.q.size
+            ]
             return Space([block for body in blocks for block in body])
 
         return self._once("space", make)
@@ -177,7 +185,38 @@ class WorldModel:
 
     @property
     def constant_directions(self) -> bool:
-        return self.laws.n_rows == 0
+        """Whether W is the same everywhere: points that do not turn, against the ground."""
+        frames = self.assembly.frames
+
+        def constant(row):
+            kind, fixed = frames[row.b, KIND], row.type in (FIXED, CARRIED)
+            moves_only = kind in (POINT, ALONG) or (kind == HELD and frames[row.b, AT_PHI] < 0)
+            return fixed and frames[row.a, KIND] == GROUND and moves_only
+
+        return self._once("constant W", lambda: all(constant(row) for row in self.assembly.rows))
+
+    @property
+    def exactly_linear(self) -> bool:
+        """Whether forces are linear in q and u, by what they are made of."""
+        assembly = self.assembly
+        plain_loads = all(
+            not (load.carried or callable(load.force) or callable(load.torque)) for load in assembly.loads
+        )
+        others = assembly.springs or assembly.torsions or assembly.turns_in_space
+        return plain_loads and not others and all(laid.linear for laid in assembly.structures)
+
+    @property
+    def damped(self) -> bool:
+        """Whether forces can depend on velocities."""
+        assembly = self.assembly
+        functions = any(callable(load.force) or callable(load.torque) for load in assembly.loads)
+        others = assembly.springs or assembly.torsions or assembly.turns_in_space or functions
+        return bool(others) or any(laid.has_damping for laid in assembly.structures)
+
+    @property
+    def definite_tangent(self) -> bool:
+        """Whether cM M + cD D + cK K is symmetric and positive definite for all positive factors."""
+        return self.exactly_linear and all(laid.definite for laid in self.assembly.structures)
 
     # -- plain NumPy: the second route -------------------------------------------------------------------------------------
 
@@ -212,9 +251,23 @@ class WorldModel:
         """M, shape (n_u, n_u)."""
         return self._once("M", self.plain_forces.masses)
 
+    @property
+    def sparse_mass(self):
+        """M as a sparse matrix of the second route."""
+        return self._once("sparse M", self.plain_forces.sparse_masses)
+
+    def kinetic_energies(self, u) -> np.ndarray:
+        """Of velocities (n, n_u), shape (n,)."""
+        return 0.5 * np.sum(u * (self.sparse_mass @ u.T).T, axis=1)
+
     def forces(self, t, q, u) -> np.ndarray:
         """h, shape (n_u,)."""
         return self.batch_forces(*_one(t, q, u))[0]
+
+    def applied_forces(self, t, q, u) -> np.ndarray:
+        """The part of h that is gravity and loads, shape (n_u,)."""
+        t, q, u = _one(t, q, u)
+        return self.plain_forces.applied(t, q, u, self.parameters.flat)[0]
 
     def gaps(self, t, q) -> np.ndarray:
         """g_N, shape (n_N,)."""
@@ -240,10 +293,10 @@ class WorldModel:
 
         B = np.zeros((self.n_q, self.n_u))
         for frame, placed in zip(self.assembly.frames, self.assembly.placed):
-            i, j, dim = frame[1], frame[2], self.assembly.dim
-            if placed.u.size:
-                B[i : i + dim, j : j + dim] = np.eye(dim)
-            if placed.q.size == 7:
+            i, j, turns = frame[1], frame[2], placed.kind == SPATIAL
+            n = 3 if turns else placed.u.size
+            B[i : i + n, j : j + n] = np.eye(n)
+            if turns:
                 B[i + 3 : i + 7, j + 3 : j + 6] = quaternion_rates(np.asarray(q)[i + 3 : i + 7])
         return B
 

@@ -27,16 +27,16 @@ ROUND_NUMBERS = 8
 def point_velocity(table, b, R, x, q, u, P):
     """Velocity of the point of body b that is at P."""
     r = minus(P, x)
-    return plus(velocity(table.frames, b, u), cross(spin(table.frames, b, R, u), r))
+    return plus(velocity(table, b, u), cross(spin(table, b, R, u), r))
 
 
 @phase
 def slip_rate(table, k, q, u, R_a, R_b, P, P_dot, T, T_dot):
     """T' . (relative velocity) + T . (w_b x r_b' - w_a x r_a')."""
     a, b = table.a[k], table.b[k]
-    x_a, x_b = position(table.frames, a, q), position(table.frames, b, q)
-    w_a, w_b = spin(table.frames, a, R_a, u), spin(table.frames, b, R_b, u)
-    v_a, v_b = velocity(table.frames, a, u), velocity(table.frames, b, u)
+    x_a, x_b = position(table, a, q), position(table, b, q)
+    w_a, w_b = spin(table, a, R_a, u), spin(table, b, R_b, u)
+    v_a, v_b = velocity(table, a, u), velocity(table, b, u)
     relative = minus(plus(v_b, cross(w_b, minus(P, x_b))), plus(v_a, cross(w_a, minus(P, x_a))))
     turning = minus(cross(w_b, minus(P_dot, v_b)), cross(w_a, minus(P_dot, v_a)))
     return dot(T_dot, relative) + dot(T, turning)
@@ -51,9 +51,9 @@ def flat_directions(t, q, u, p, out, record):
     table = table_at(word(record, 1))
     for k in range(table.a.size):
         a, b, at = table.a[k], table.b[k], table.at[k]
-        R_a, R_b = rotation(table.frames, a, q), rotation(table.frames, b, q)
+        R_a, R_b = rotation(table, a, q), rotation(table, b, q)
         N, T = turned(R_a, vector(p, at + FLAT_N)), turned(R_a, vector(p, at + FLAT_T))
-        p_b = plus(position(table.frames, b, q), turned(R_b, vector(p, at + FLAT_S)))
+        p_b = plus(position(table, b, q), turned(R_b, vector(p, at + FLAT_S)))
         P = minus(p_b, times(p[at + FLAT_R], N))
         row = out[table.row[k]]
         row[:] = 0.0
@@ -66,9 +66,9 @@ def flat_kappa(t, q, u, p, out, record):
     table = table_at(word(record, 1))
     for k in range(table.a.size):
         a, b, at = table.a[k], table.b[k], table.at[k]
-        R_a, R_b = rotation(table.frames, a, q), rotation(table.frames, b, q)
+        R_a, R_b = rotation(table, a, q), rotation(table, b, q)
         N, T = turned(R_a, vector(p, at + FLAT_N)), turned(R_a, vector(p, at + FLAT_T))
-        x_b, w_a = position(table.frames, b, q), spin(table.frames, a, R_a, u)
+        x_b, w_a = position(table, b, q), spin(table, a, R_a, u)
         p_b = plus(x_b, turned(R_b, vector(p, at + FLAT_S)))
         P = minus(p_b, times(p[at + FLAT_R], N))
         P_dot = minus(point_velocity(table, b, R_b, x_b, q, u, p_b), times(p[at + FLAT_R], cross(w_a, N)))
@@ -110,9 +110,9 @@ def round_directions(t, q, u, p, out, record):
     table = table_at(word(record, 1))
     for k in range(table.a.size):
         a, b, at = table.a[k], table.b[k], table.at[k]
-        R_a, R_b = rotation(table.frames, a, q), rotation(table.frames, b, q)
-        p_a = plus(position(table.frames, a, q), turned(R_a, vector(p, at + ROUND_A)))
-        p_b = plus(position(table.frames, b, q), turned(R_b, vector(p, at + ROUND_B)))
+        R_a, R_b = rotation(table, a, q), rotation(table, b, q)
+        p_a = plus(position(table, a, q), turned(R_a, vector(p, at + ROUND_A)))
+        p_b = plus(position(table, b, q), turned(R_b, vector(p, at + ROUND_B)))
         d = minus(p_b, p_a)
         N = times(1.0 / norm(d), d)
         P = plus(p_a, times(p[at + ROUND_RHO], N))
@@ -128,8 +128,8 @@ def round_kappa(t, q, u, p, out, record):
     table = table_at(word(record, 1))
     for k in range(table.a.size):
         a, b, at = table.a[k], table.b[k], table.at[k]
-        R_a, R_b = rotation(table.frames, a, q), rotation(table.frames, b, q)
-        x_a, x_b = position(table.frames, a, q), position(table.frames, b, q)
+        R_a, R_b = rotation(table, a, q), rotation(table, b, q)
+        x_a, x_b = position(table, a, q), position(table, b, q)
         p_a, p_b = (
             plus(x_a, turned(R_a, vector(p, at + ROUND_A))),
             plus(x_b, turned(R_b, vector(p, at + ROUND_B))),

@@ -9,9 +9,8 @@ LAW       a spring or torsion spring whose force is a user's function of length 
 from nonsmooth._core.bodies.frames import (
     AT_Q,
     AT_U,
-    DIM,
     KIND,
-    PLANAR,
+    SIZE,
     SPATIAL,
     add_wrench,
     place,
@@ -62,15 +61,15 @@ def turn(table, k, q, p, torque, out):
     """The torque that turns b back against a."""
     R_a, R_b, E_1, E_2, E_b = carried_axes(table, k, q, p)
     T = times(torque, angle_torque(E_1, E_2, E_b))
-    add_wrench(table.frames, table.a[k], R_a, NO_FORCE, times(-1.0, T), out)
-    add_wrench(table.frames, table.b[k], R_b, NO_FORCE, T, out)
+    add_wrench(table, table.a[k], R_a, NO_FORCE, times(-1.0, T), out)
+    add_wrench(table, table.b[k], R_b, NO_FORCE, T, out)
 
 
 @phase
 def angle_rate(table, k, q, u, p):
     """theta'."""
     R_a, R_b, E_1, E_2, E_b = carried_axes(table, k, q, p)
-    w_a, w_b = spin(table.frames, table.a[k], R_a, u), spin(table.frames, table.b[k], R_b, u)
+    w_a, w_b = spin(table, table.a[k], R_a, u), spin(table, table.b[k], R_b, u)
     S, C = dot(E_2, E_b), dot(E_1, E_b)
     S_1, _ = rates(E_2, E_b, w_a, w_b)
     C_1, _ = rates(E_1, E_b, w_a, w_b)
@@ -93,11 +92,11 @@ def torsion_springs(t, q, u, p, out, record):
 def apply_load(table, k, q, p, F, T, out):
     """A force at the point of the body and a torque."""
     b, at = table.b[k], table.at[k]
-    R = rotation(table.frames, b, q)
+    R = rotation(table, b, q)
     if p[at + LOAD_CARRIED] != 0.0:
         F, T = turned(R, F), turned(R, T)
-    r = minus(place(table.frames, b, R, q, vector(p, at + LOAD_AT)), position(table.frames, b, q))
-    add_wrench(table.frames, b, R, F, plus(T, cross(r, F)), out)
+    r = minus(place(table, b, R, q, vector(p, at + LOAD_AT)), position(table, b, q))
+    add_wrench(table, b, R, F, plus(T, cross(r, F)), out)
 
 
 @kernel(with_record(VECTOR), part=True)
@@ -118,11 +117,7 @@ def load_by_function(t, q, u, p, out, record):
     table, value = table_at(word(record, 1)), floats_at(word(record, 3), 6)
     b = table.b[0]
     i, j = table.frames[b, AT_Q], table.frames[b, AT_U]
-    n_u = table.frames[b, DIM]
-    if table.frames[b, KIND] == PLANAR:
-        n_u = 3
-    elif table.frames[b, KIND] == SPATIAL:
-        n_u = 6
+    n_u = table.frames[b, SIZE]
     n_q = 7 if table.frames[b, KIND] == SPATIAL else n_u
     call_vector(word(record, 2), t, q[i : i + n_q], u[j : j + n_u], p, value)
     apply_load(table, 0, q, p, vector(value, 0), vector(value, 3), out)

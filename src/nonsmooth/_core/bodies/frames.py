@@ -1,12 +1,17 @@
-"""Where bodies are and how they move, whatever they are: every element works with positions, rotations and wrenches in space.
+"""Where bodies and nodes are and how they move, whatever they are: every element works with positions, rotations and wrenches in space.
 
-A body has a row in the table of frames: its kind, where its coordinates begin in q, where its velocities begin in u, and how many
-components its position has.
+A body or node of a structure has a row in the table of frames: its kind, where its coordinates begin in q, where its velocities begin in u,
+how many components its position has, how many coordinates it has.
 
     POINT    x                    u = x'
     PLANAR   (x, y, phi)          u = q'                      a body in the plane z = 0, turned about the z axis
     SPATIAL  (x, y, z, quaternion), u = (x', omega)           omega in the frame of the body
+    HELD     some of (x, y, z, phi), u = q'                   from where they are held; the others do not move (boundary conditions)
+    ALONG    s                    u = s'                      x = x_0 + s e on a line
     GROUND   nothing              nothing
+
+HELD and ALONG find what does not move in the table `fixed`: x, y, z, phi and x_0, e. Columns AT_X, AT_Y, AT_Z, AT_PHI say which coordinate
+of its block a component of a HELD node is, or -1.
 
 A quaternion (w, x, y, z) of any length turns as that of length one: at the points inside a step a scheme evaluates at, its length is one
 up to the error of the step only.
@@ -14,34 +19,73 @@ up to the error of the step only.
 
 from math import cos, sin
 
-from nonsmooth._core.bodies.vectors import plus, turned, turned_back
+from nonsmooth._core.bodies.vectors import dot, plus, turned, turned_back
 from nonsmooth._core.jit import phase
 
-GROUND, POINT, PLANAR, SPATIAL = 0, 1, 2, 3
+GROUND, POINT, PLANAR, SPATIAL, HELD, ALONG = 0, 1, 2, 3, 4, 5
 
-#: Columns of the table of frames.
-KIND, AT_Q, AT_U, DIM = 0, 1, 2, 3
-FRAME_COLUMNS = 4
+#: Columns of the table of frames, and of the table of what does not move.
+KIND, AT_Q, AT_U, DIM, SIZE, AT_X, AT_Y, AT_Z, AT_PHI = 0, 1, 2, 3, 4, 5, 6, 7, 8
+FRAME_COLUMNS = 9
+FIXED_X, FIXED_PHI, FIXED_E = 0, 3, 3
+FIXED_COLUMNS = 6
 
 
 @phase
-def position(frames, b, q):
+def held(table, b, q, component):
+    """Component x, y, z or phi (0 to 3) of a HELD node."""
+    k = table.frames[b, AT_X + component]
+    moved = q[table.frames[b, AT_Q] + k] if k >= 0 else 0.0
+    return table.fixed[b, component] + moved
+
+
+@phase
+def held_rate(table, b, u, component):
+    """Rate of a component of a HELD node."""
+    k = table.frames[b, AT_X + component]
+    return u[table.frames[b, AT_U] + k] if k >= 0 else 0.0
+
+
+@phase
+def line(table, b):
+    """Direction of a node that moves along a line."""
+    return (table.fixed[b, FIXED_E], table.fixed[b, FIXED_E + 1], table.fixed[b, FIXED_E + 2])
+
+
+@phase
+def position(table, b, q):
     """Origin of the frame: the centre of mass."""
-    if frames[b, KIND] == GROUND:
+    kind = table.frames[b, KIND]
+    if kind == GROUND:
         return (0.0, 0.0, 0.0)
-    i = frames[b, AT_Q]
-    return (q[i], q[i + 1], q[i + 2] if frames[b, DIM] == 3 else 0.0)
+    if kind == HELD:
+        return (held(table, b, q, 0), held(table, b, q, 1), held(table, b, q, 2))
+    i = table.frames[b, AT_Q]
+    if kind == ALONG:
+        e, s = line(table, b), q[i]
+        return (table.fixed[b, 0] + s * e[0], table.fixed[b, 1] + s * e[1], table.fixed[b, 2] + s * e[2])
+    return (q[i], q[i + 1], q[i + 2] if table.frames[b, DIM] == 3 else 0.0)
 
 
 @phase
-def rotation(frames, b, q):
-    """Rotation from the frame of the body into the world, row by row."""
-    kind = frames[b, KIND]
+def plane_angle(table, b, q):
+    """Angle of a body in the plane, which counts turns."""
+    kind = table.frames[b, KIND]
     if kind == PLANAR:
-        c, s = cos(q[frames[b, AT_Q] + 2]), sin(q[frames[b, AT_Q] + 2])
+        return q[table.frames[b, AT_Q] + 2]
+    return held(table, b, q, 3) if kind == HELD else 0.0
+
+
+@phase
+def rotation(table, b, q):
+    """Rotation from the frame of the body into the world, row by row."""
+    kind = table.frames[b, KIND]
+    if kind == PLANAR or kind == HELD:
+        phi = plane_angle(table, b, q)
+        c, s = cos(phi), sin(phi)
         return (c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0)
     if kind == SPATIAL:
-        i = frames[b, AT_Q] + 3
+        i = table.frames[b, AT_Q] + 3
         w, x, y, z = q[i], q[i + 1], q[i + 2], q[i + 3]
         f = 2.0 / (w * w + x * x + y * y + z * z)
         return (
@@ -53,42 +97,67 @@ def rotation(frames, b, q):
 
 
 @phase
-def velocity(frames, b, u):
+def velocity(table, b, u):
     """Velocity of the origin."""
-    if frames[b, KIND] == GROUND:
+    kind = table.frames[b, KIND]
+    if kind == GROUND:
         return (0.0, 0.0, 0.0)
-    j = frames[b, AT_U]
-    return (u[j], u[j + 1], u[j + 2] if frames[b, DIM] == 3 else 0.0)
+    if kind == HELD:
+        return (held_rate(table, b, u, 0), held_rate(table, b, u, 1), held_rate(table, b, u, 2))
+    j = table.frames[b, AT_U]
+    if kind == ALONG:
+        e, s = line(table, b), u[j]
+        return (s * e[0], s * e[1], s * e[2])
+    return (u[j], u[j + 1], u[j + 2] if table.frames[b, DIM] == 3 else 0.0)
 
 
 @phase
-def spin(frames, b, R, u):
+def spin(table, b, R, u):
     """Angular velocity in the world; it is constant where u is: d/dt (R omega) = R (omega x omega)."""
-    kind = frames[b, KIND]
+    kind = table.frames[b, KIND]
     if kind == PLANAR:
-        return (0.0, 0.0, u[frames[b, AT_U] + 2])
+        return (0.0, 0.0, u[table.frames[b, AT_U] + 2])
     if kind == SPATIAL:
-        j = frames[b, AT_U] + 3
+        j = table.frames[b, AT_U] + 3
         return turned(R, (u[j], u[j + 1], u[j + 2]))
+    if kind == HELD:
+        return (0.0, 0.0, held_rate(table, b, u, 3))
     return (0.0, 0.0, 0.0)
 
 
 @phase
-def place(frames, b, R, q, s):
+def place(table, b, R, q, s):
     """Where the point s of the body is."""
-    return plus(position(frames, b, q), turned(R, s))
+    return plus(position(table, b, q), turned(R, s))
 
 
 @phase
-def add_wrench(frames, b, R, F, T, out):
+def add_held(table, b, F, T, out):
+    """Add the generalised force to those components that move."""
+    j = table.frames[b, AT_U]
+    load = (F[0], F[1], F[2], T[2])
+    for component in range(4):
+        k = table.frames[b, AT_X + component]
+        if k >= 0:
+            out[j + k] += load[component]
+
+
+@phase
+def add_wrench(table, b, R, F, T, out):
     """Add the generalised force of a force F at the origin and a torque T, both in the world, to `out`."""
-    kind = frames[b, KIND]
+    kind = table.frames[b, KIND]
     if kind == GROUND:
         return
-    j = frames[b, AT_U]
+    j = table.frames[b, AT_U]
+    if kind == HELD:
+        add_held(table, b, F, T, out)
+        return
+    if kind == ALONG:
+        out[j] += dot(line(table, b), F)
+        return
     out[j] += F[0]
     out[j + 1] += F[1]
-    if frames[b, DIM] == 3:
+    if table.frames[b, DIM] == 3:
         out[j + 2] += F[2]
     if kind == PLANAR:
         out[j + 2] += T[2]

@@ -1,39 +1,54 @@
-"""Mass and inertia of bodies, and what acts on all of them.
+"""Mass and inertia of bodies and structures, and what acts on all of them.
 
-    M = diag(m, J)   in the frame of the body: constant
+    M = diag(m, J)   in the frame of the body: constant; entries of structures beside them
     h = (m g, -omega x J omega)
 
-The rates of coordinates are q' = u but for quaternions, q' = B(q) omega (`model.rotations`).
+Every entry of M is one number of the flat parameters: `Entries` says which. The rates of coordinates are q' = u but for quaternions,
+q' = B(q) omega (`model.rotations`).
 """
 
-from nonsmooth._core.bodies.frames import AT_Q, AT_U, DIM, GROUND, KIND, PLANAR, SPATIAL
+from typing import NamedTuple
+
+import numpy as np
+
+from nonsmooth._core.bodies.frames import AT_Q, AT_U, DIM, GROUND, KIND, SIZE, SPATIAL
 from nonsmooth._core.bodies.table import table_at
 from nonsmooth._core.bodies.vectors import cross, vector
-from nonsmooth._core.jit import MATRIX, VECTOR, kernel, with_record, word
+from nonsmooth._core.jit import MATRIX, VECTOR, by_reference, kernel, with_record, word
 
 #: Numbers of a body in p: mass, inertia (xx, yy, zz, xy, xz, yz; in the plane the first); gravity stands once, at `row`.
 MASS, J = 0, 1
 NUMBERS = 7
 
 
+class Entries(NamedTuple):
+    """Entries of M: where they stand in the matrix, on its pattern (row by row), and in p."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    place: np.ndarray
+    at: np.ndarray
+
+
+_, entries_at = by_reference(Entries(*(np.zeros(1, dtype=np.int64) for _ in range(4))))
+
+
 @kernel(with_record(MATRIX), part=True)
 def mass_matrix(t, q, u, p, out, record):
     """M."""
-    table = table_at(word(record, 1))
+    entries = entries_at(word(record, 1))
     out[:, :] = 0.0
-    for k in range(table.b.size):
-        b, at = table.b[k], table.at[k]
-        j, dim = table.frames[b, AT_U], table.frames[b, DIM]
-        for i in range(dim):
-            out[j + i, j + i] = p[at + MASS]
-        if table.frames[b, KIND] == PLANAR:
-            out[j + 2, j + 2] = p[at + J]
-        elif table.frames[b, KIND] == SPATIAL:
-            for i in range(3):
-                out[j + 3 + i, j + 3 + i] = p[at + J + i]
-            out[j + 3, j + 4] = out[j + 4, j + 3] = p[at + J + 3]
-            out[j + 3, j + 5] = out[j + 5, j + 3] = p[at + J + 4]
-            out[j + 4, j + 5] = out[j + 5, j + 4] = p[at + J + 5]
+    for k in range(entries.at.size):
+        out[entries.rows[k], entries.columns[k]] += p[entries.at[k]]
+
+
+@kernel(with_record(VECTOR), part=True)
+def mass_values(t, q, u, p, out, record):
+    """Values of M on its pattern."""
+    entries = entries_at(word(record, 1))
+    out[:] = 0.0
+    for k in range(entries.at.size):
+        out[entries.place[k]] += p[entries.at[k]]
 
 
 @kernel(with_record(VECTOR), part=True)
@@ -68,12 +83,12 @@ def kinematics(t, q, u, p, out, record):
     for k in range(table.frames.shape[0]):
         if table.frames[k, KIND] == GROUND:
             continue
-        i, j, dim = table.frames[k, AT_Q], table.frames[k, AT_U], table.frames[k, DIM]
-        for l in range(dim):
+        i, j, size = table.frames[k, AT_Q], table.frames[k, AT_U], table.frames[k, SIZE]
+        if table.frames[k, KIND] == SPATIAL:
+            size = 3
+        for l in range(size):
             out[i + l, j + l] = 1.0
-        if table.frames[k, KIND] == PLANAR:
-            out[i + 2, j + 2] = 1.0
-        elif table.frames[k, KIND] == SPATIAL:
+        if table.frames[k, KIND] == SPATIAL:
             i, j = i + 3, j + 3
             w, x, y, z = 0.5 * q[i], 0.5 * q[i + 1], 0.5 * q[i + 2], 0.5 * q[i + 3]
             out[i, j], out[i, j + 1], out[i, j + 2] = -x, -y, -z

@@ -28,19 +28,19 @@ NUMBERS = 10
 @phase
 def ends(table, k, q, p):
     """Rotations of both bodies and the two points."""
-    R_a, R_b = rotation(table.frames, table.a[k], q), rotation(table.frames, table.b[k], q)
-    p_a = place(table.frames, table.a[k], R_a, q, vector(p, table.at[k] + S_A))
-    p_b = place(table.frames, table.b[k], R_b, q, vector(p, table.at[k] + S_B))
+    R_a, R_b = rotation(table, table.a[k], q), rotation(table, table.b[k], q)
+    p_a = place(table, table.a[k], R_a, q, vector(p, table.at[k] + S_A))
+    p_b = place(table, table.b[k], R_b, q, vector(p, table.at[k] + S_B))
     return R_a, R_b, p_a, p_b
 
 
 @phase
 def add_pair(table, k, q, R_a, R_b, n, at_a, at_b, out):
     """The force n at the place `at_b` of body b, -n at `at_a` of body a."""
-    r_a = minus(at_a, position(table.frames, table.a[k], q))
-    r_b = minus(at_b, position(table.frames, table.b[k], q))
-    add_wrench(table.frames, table.a[k], R_a, times(-1.0, n), cross(n, r_a), out)
-    add_wrench(table.frames, table.b[k], R_b, n, cross(r_b, n), out)
+    r_a = minus(at_a, position(table, table.a[k], q))
+    r_b = minus(at_b, position(table, table.b[k], q))
+    add_wrench(table, table.a[k], R_a, times(-1.0, n), cross(n, r_a), out)
+    add_wrench(table, table.b[k], R_b, n, cross(r_b, n), out)
 
 
 @phase
@@ -48,10 +48,10 @@ def motion(table, k, q, u, p):
     """d, d', d'' at u' = 0, and the angular velocity of body a."""
     R_a, R_b, p_a, p_b = ends(table, k, q, p)
     a, b = table.a[k], table.b[k]
-    w_a, w_b = spin(table.frames, a, R_a, u), spin(table.frames, b, R_b, u)
-    r_a, r_b = minus(p_a, position(table.frames, a, q)), minus(p_b, position(table.frames, b, q))
+    w_a, w_b = spin(table, a, R_a, u), spin(table, b, R_b, u)
+    r_a, r_b = minus(p_a, position(table, a, q)), minus(p_b, position(table, b, q))
     wr_a, wr_b = cross(w_a, r_a), cross(w_b, r_b)
-    d_dot = minus(plus(velocity(table.frames, b, u), wr_b), plus(velocity(table.frames, a, u), wr_a))
+    d_dot = minus(plus(velocity(table, b, u), wr_b), plus(velocity(table, a, u), wr_a))
     return R_a, minus(p_b, p_a), d_dot, minus(cross(w_b, wr_b), cross(w_a, wr_a)), w_a
 
 

@@ -13,7 +13,8 @@ from nonsmooth._core.jit import by_reference
 class Table(NamedTuple):
     """Elements of one type."""
 
-    frames: np.ndarray  # of all bodies, see `frames`
+    frames: np.ndarray  # of all bodies and nodes, see `frames`
+    fixed: np.ndarray  # what does not move of them
     a: np.ndarray  # the body that carries the frame of the element
     b: np.ndarray  # the other one
     row: np.ndarray  # where its value goes
@@ -22,7 +23,7 @@ class Table(NamedTuple):
 
 def _example():
     integers = np.zeros(1, dtype=np.int64)
-    return Table(np.zeros((1, 4), dtype=np.int64), integers, integers, integers, integers)
+    return Table(np.zeros((1, 4), dtype=np.int64), np.zeros((1, 1)), integers, integers, integers, integers)
 
 
 _, table_at = by_reference(_example())

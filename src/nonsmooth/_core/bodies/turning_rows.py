@@ -14,7 +14,7 @@ The angle lies within half a turn of c; in the plane it is phi_b - phi_a and cou
 
 from math import atan2, floor, pi
 
-from nonsmooth._core.bodies.frames import AT_Q, KIND, PLANAR, SPATIAL, add_wrench, rotation, spin
+from nonsmooth._core.bodies.frames import KIND, SPATIAL, add_wrench, plane_angle, rotation, spin
 from nonsmooth._core.bodies.table import table_at
 from nonsmooth._core.bodies.vectors import cross, dot, minus, plus, times, turned, vector
 from nonsmooth._core.jit import MATRIX, VECTOR, kernel, phase, with_record, word
@@ -48,8 +48,8 @@ def dot_value(t, q, u, p, out, record):
     table = table_at(word(record, 1))
     for k in range(table.a.size):
         R_a, R_b, at = (
-            rotation(table.frames, table.a[k], q),
-            rotation(table.frames, table.b[k], q),
+            rotation(table, table.a[k], q),
+            rotation(table, table.b[k], q),
             table.at[k],
         )
         E_a, E_b = turned(R_a, vector(p, at + DOT_A)), turned(R_b, vector(p, at + DOT_B))
@@ -62,15 +62,15 @@ def dot_directions(t, q, u, p, out, record):
     table = table_at(word(record, 1))
     for k in range(table.a.size):
         R_a, R_b, at = (
-            rotation(table.frames, table.a[k], q),
-            rotation(table.frames, table.b[k], q),
+            rotation(table, table.a[k], q),
+            rotation(table, table.b[k], q),
             table.at[k],
         )
         T = cross(turned(R_a, vector(p, at + DOT_A)), turned(R_b, vector(p, at + DOT_B)))
         row = out[table.row[k]]
         row[:] = 0.0
-        add_wrench(table.frames, table.a[k], R_a, NO_FORCE, T, row)
-        add_wrench(table.frames, table.b[k], R_b, NO_FORCE, times(-1.0, T), row)
+        add_wrench(table, table.a[k], R_a, NO_FORCE, T, row)
+        add_wrench(table, table.b[k], R_b, NO_FORCE, times(-1.0, T), row)
 
 
 @kernel(with_record(VECTOR), part=True)
@@ -79,9 +79,9 @@ def dot_kappa(t, q, u, p, out, record):
     table = table_at(word(record, 1))
     for k in range(table.a.size):
         a, b, at = table.a[k], table.b[k], table.at[k]
-        R_a, R_b = rotation(table.frames, a, q), rotation(table.frames, b, q)
+        R_a, R_b = rotation(table, a, q), rotation(table, b, q)
         E_a, E_b = turned(R_a, vector(p, at + DOT_A)), turned(R_b, vector(p, at + DOT_B))
-        _, second = rates(E_a, E_b, spin(table.frames, a, R_a, u), spin(table.frames, b, R_b, u))
+        _, second = rates(E_a, E_b, spin(table, a, R_a, u), spin(table, b, R_b, u))
         out[table.row[k]] = second
 
 
@@ -91,15 +91,9 @@ def dot_kappa(t, q, u, p, out, record):
 @phase
 def carried_axes(table, k, q, p):
     """Rotations of both bodies, E_1 and E_2 of a, E_b of b."""
-    R_a, R_b, at = rotation(table.frames, table.a[k], q), rotation(table.frames, table.b[k], q), table.at[k]
+    R_a, R_b, at = rotation(table, table.a[k], q), rotation(table, table.b[k], q), table.at[k]
     E_1, E_2 = turned(R_a, vector(p, at + ANGLE_1)), turned(R_a, vector(p, at + ANGLE_2))
     return R_a, R_b, E_1, E_2, turned(R_b, vector(p, at + ANGLE_B))
-
-
-@phase
-def plane_angle(frames, b, q):
-    """Angle of a body in the plane, which counts turns."""
-    return q[frames[b, AT_Q] + 2] if frames[b, KIND] == PLANAR else 0.0
 
 
 @phase
@@ -107,7 +101,7 @@ def angle_between(table, k, q, p, middle):
     """theta; in space within half a turn of `middle`."""
     frames, a, b = table.frames, table.a[k], table.b[k]
     if frames[a, KIND] != SPATIAL and frames[b, KIND] != SPATIAL:
-        return plane_angle(frames, b, q) - plane_angle(frames, a, q)
+        return plane_angle(table, b, q) - plane_angle(table, a, q)
     _, _, E_1, E_2, E_b = carried_axes(table, k, q, p)
     theta = atan2(dot(E_2, E_b), dot(E_1, E_b))
     return theta - 2.0 * pi * floor((theta - middle) / (2.0 * pi) + 0.5)
@@ -140,8 +134,8 @@ def angle_directions(t, q, u, p, out, record):
         T = times(p[table.at[k] + ANGLE_SIGN], angle_torque(E_1, E_2, E_b))
         row = out[table.row[k]]
         row[:] = 0.0
-        add_wrench(table.frames, table.a[k], R_a, NO_FORCE, T, row)
-        add_wrench(table.frames, table.b[k], R_b, NO_FORCE, times(-1.0, T), row)
+        add_wrench(table, table.a[k], R_a, NO_FORCE, T, row)
+        add_wrench(table, table.b[k], R_b, NO_FORCE, times(-1.0, T), row)
 
 
 @kernel(with_record(VECTOR), part=True)
@@ -150,7 +144,7 @@ def angle_kappa(t, q, u, p, out, record):
     table = table_at(word(record, 1))
     for k in range(table.a.size):
         R_a, R_b, E_1, E_2, E_b = carried_axes(table, k, q, p)
-        w_a, w_b = spin(table.frames, table.a[k], R_a, u), spin(table.frames, table.b[k], R_b, u)
+        w_a, w_b = spin(table, table.a[k], R_a, u), spin(table, table.b[k], R_b, u)
         S, C = dot(E_2, E_b), dot(E_1, E_b)
         S_1, S_2 = rates(E_2, E_b, w_a, w_b)
         C_1, C_2 = rates(E_1, E_b, w_a, w_b)
@@ -169,15 +163,15 @@ def spin_directions(t, q, u, p, out, record):
     table = table_at(word(record, 1))
     for k in range(table.a.size):
         R_a, R_b, at = (
-            rotation(table.frames, table.a[k], q),
-            rotation(table.frames, table.b[k], q),
+            rotation(table, table.a[k], q),
+            rotation(table, table.b[k], q),
             table.at[k],
         )
         axis = turned(R_a, vector(p, at + SPIN_AXIS))
         row = out[table.row[k]]
         row[:] = 0.0
-        add_wrench(table.frames, table.a[k], R_a, NO_FORCE, times(p[at + SPIN_RATIO], axis), row)
-        add_wrench(table.frames, table.b[k], R_b, NO_FORCE, axis, row)
+        add_wrench(table, table.a[k], R_a, NO_FORCE, times(p[at + SPIN_RATIO], axis), row)
+        add_wrench(table, table.b[k], R_b, NO_FORCE, axis, row)
 
 
 @kernel(with_record(VECTOR), part=True)
@@ -186,8 +180,8 @@ def spin_kappa(t, q, u, p, out, record):
     table = table_at(word(record, 1))
     for k in range(table.a.size):
         a, b, at = table.a[k], table.b[k], table.at[k]
-        R_a, R_b = rotation(table.frames, a, q), rotation(table.frames, b, q)
-        w_a, w_b = spin(table.frames, a, R_a, u), spin(table.frames, b, R_b, u)
+        R_a, R_b = rotation(table, a, q), rotation(table, b, q)
+        w_a, w_b = spin(table, a, R_a, u), spin(table, b, R_b, u)
         axis = turned(R_a, vector(p, at + SPIN_AXIS))
         out[table.row[k]] = dot(cross(w_a, axis), plus(w_b, times(p[at + SPIN_RATIO], w_a)))
 
@@ -198,5 +192,5 @@ def gear_value(t, q, u, p, out, record):
     table = table_at(word(record, 1))
     for k in range(table.a.size):
         at = table.at[k]
-        phi_a, phi_b = plane_angle(table.frames, table.a[k], q), plane_angle(table.frames, table.b[k], q)
+        phi_a, phi_b = plane_angle(table, table.a[k], q), plane_angle(table, table.b[k], q)
         out[table.row[k]] = phi_b + p[at + SPIN_RATIO] * phi_a - p[at + SPIN_RATIO + 1]

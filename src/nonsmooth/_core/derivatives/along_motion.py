@@ -8,7 +8,10 @@ extrapolated twice (h, h/2, h/4) to O(h^6). The right h lies some orders of magn
 crosses a length of the model, but nobody knows these lengths: what a start state tells may be wrong by any factor (a model in
 micrometres started at zero). So h is tried at a fixed fraction of T, then smaller, then larger, until the last two extrapolations
 agree and rounding is out of sight, and of each entry the value with most digits is kept (where none has any, the derivative is zero
-as far as can be told: the one with the smallest doubt). Lengths and times may be measured in any unit: at worst more steps are tried.
+as far as can be told: the one with the smallest doubt). A larger step may only sharpen what smaller ones have shown: steps of whole
+turns of an angle agree with each other perfectly, on a wrong value.
+
+Lengths and times may be measured in any unit: at worst more steps are tried.
 """
 
 from nonsmooth._core.calls.model_functions import call_vector
@@ -22,6 +25,8 @@ N_SMALLER, N_LARGER = 12, 6
 #: Agreement of two extrapolations of order 4 that ends the search (the value of order 6 is better by some digits), and the
 #: one that noise does not reach by chance.
 AGREEMENT, SIGNIFICANT = 1e-8, 1e-3
+#: How many of its doubts a value may move when a larger step sharpens it.
+WITHIN = 10.0
 #: Rounding of a function's value, and of the differences and extrapolations made of it.
 ROUNDING = 4.0 * 2.2e-16
 
@@ -113,12 +118,14 @@ def derivative_along(f, order, T, t, q, v, w, u, p, q_s, work, out):
             size = max(abs(values[0, i]), abs(values[1, i]))
             d = 0.5 * abs(fourth - before) + ROUNDING * size / (0.25 * h) ** order
             r = d / abs(sixth) if sixth != 0.0 else (1.0 if d > 0.0 else 0.0)
-            if (r < ratio[i] and r < SIGNIFICANT) or (
+            known = power < 0 and ratio[i] < SIGNIFICANT
+            same = not known or abs(sixth - out[i]) <= WITHIN * doubt[i]
+            if (r < ratio[i] and r < SIGNIFICANT and same) or (
                 ratio[i] >= SIGNIFICANT and power >= 0 and d < doubt[i]
             ):
                 out[i], doubt[i], ratio[i] = sixth, d, r
             if not ratio[i] <= AGREEMENT:
                 missing += 1
-                flat = flat and coarse[i] == 0.0 and middle[i] == 0.0 and fine[i] == 0.0
+                flat = flat and abs(coarse[i]) * h**order <= ROUNDING * size
         if missing == 0:
             return

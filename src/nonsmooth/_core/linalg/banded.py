@@ -3,7 +3,7 @@
 Row i of a matrix with `w` diagonals below the main one is kept as row i of an array, its entry (i, j) in column j - i + w.
 """
 
-from nonsmooth._core.jit import f8_1, f8_2, i8_1, int64, kernel, void
+from nonsmooth._core.jit import f8_1, f8_2, i8_1, int64, kernel, phase, void
 
 
 @kernel(int64(f8_2, int64), references=False)
@@ -30,9 +30,28 @@ def banded_cholesky(A, w):
     return 0
 
 
+@phase
+def three_diagonals(L, b):
+    """The same for one diagonal below the main one: bars and chains of points."""
+    n = L.shape[0]
+    x = b[0] * L[0, 1]
+    b[0] = x
+    for i in range(1, n):
+        x = (b[i] - L[i, 0] * x) * L[i, 1]
+        b[i] = x
+    x *= L[n - 1, 1]
+    b[n - 1] = x
+    for i in range(n - 2, -1, -1):
+        x = (b[i] - L[i + 1, 0] * x) * L[i, 1]
+        b[i] = x
+
+
 @kernel(void(f8_2, int64, f8_1), references=False)
 def banded_cholesky_solve(L, w, b):
     """Solve with the factor of `banded_cholesky`; `b` becomes the solution."""
+    if w == 1:
+        three_diagonals(L, b)
+        return
     n = L.shape[0]
     for i in range(n):
         s = b[i]

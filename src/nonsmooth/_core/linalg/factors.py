@@ -22,6 +22,7 @@ Method = scalars(
     kind=int,
     lower=int,  # diagonals below and above the main one, in the order of elimination
     upper=int,
+    natural=int,  # the order of elimination is that of the unknowns
 )
 
 
@@ -106,6 +107,9 @@ def solve(at, b):
     """Solve with the factors of the last `factorise`; `b` becomes the solution."""
     f = factors_at(at)
     kind, n = f.method.kind, f.order.size
+    if f.method.natural and kind == BANDED_CHOLESKY:
+        banded_cholesky_solve(f.A, f.method.lower, b)
+        return
     for k in range(n):
         f.x[k] = b[f.order[k]]
     if kind == DENSE_CHOLESKY:

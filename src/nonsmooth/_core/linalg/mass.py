@@ -6,6 +6,7 @@ import numpy as np
 
 from nonsmooth._core.jit import (
     MATRIX,
+    VECTOR,
     address_record,
     by_reference,
     caller,
@@ -17,7 +18,7 @@ from nonsmooth._core.jit import (
 )
 from nonsmooth._core.linalg.factors import factorise
 
-call_matrix = caller(MATRIX)
+call_matrix, call_vector = caller(MATRIX), caller(VECTOR)
 
 MassInfo = scalars(
     "MassInfo",
@@ -29,7 +30,7 @@ MassInfo = scalars(
 class Mass(NamedTuple):
     """A mass matrix and where its factors are."""
 
-    at: Any  # addresses: mass, factors (see `factors`, also for `solve`)
+    at: Any  # addresses: mass, or mass_values (M on its pattern; 0: there is none); factors (see `factors`, also for `solve`)
     info: Any
     rows: np.ndarray  # of the entries that can be nonzero
     columns: np.ndarray
@@ -40,7 +41,12 @@ class Mass(NamedTuple):
 def _example():
     integers = np.zeros(1, dtype=np.int64)
     return Mass(
-        address_record(mass=0, factors=0), MassInfo(), integers, integers, np.zeros(1), np.zeros((1, 1))
+        address_record(mass=0, mass_values=0, factors=0),
+        MassInfo(),
+        integers,
+        integers,
+        np.zeros(1),
+        np.zeros((1, 1)),
     )
 
 
@@ -53,9 +59,12 @@ def factorise_mass(at, t, q, u, p):
     mass = mass_at(at)
     if mass.info.constant and mass.info.ready:
         return 0
-    call_matrix(mass.at.mass, t, q, u, p, mass.M)
-    for k in range(mass.rows.size):
-        mass.values[k] = mass.M[mass.rows[k], mass.columns[k]]
+    if mass.at.mass_values != 0:
+        call_vector(mass.at.mass_values, t, q, u, p, mass.values)
+    else:
+        call_matrix(mass.at.mass, t, q, u, p, mass.M)
+        for k in range(mass.rows.size):
+            mass.values[k] = mass.M[mass.rows[k], mass.columns[k]]
     status = factorise(mass.at.factors, mass.values)
     mass.info.ready = 1 if status == 0 else 0
     return status

@@ -11,7 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.bodies.frames import AT_Q, AT_U, DIM, FRAME_COLUMNS, KIND, PLANAR, SPATIAL
+from nonsmooth._core.bodies.frames import (
+    AT_Q,
+    AT_U,
+    AT_X,
+    FIXED_COLUMNS,
+    FRAME_COLUMNS,
+    HELD,
+    KIND,
+    SIZE,
+    SPATIAL,
+)
 from nonsmooth._core.records import laws as codes
 from nonsmooth.contact.laws import LawTableBuilder
 from nonsmooth.errors import InputError, ModelError
@@ -37,7 +47,10 @@ class Assembly:
 
     Attributes
     ----------
-    frames : ndarray of int64, shape (1 + n_bodies, 4)
+    frames : ndarray of int64, shape (1 + n_bodies, 9)
+    fixed : ndarray, shape (1 + n_bodies, 6)
+        What does not move of nodes.
+    structures : list of Laid
     q0, u0 : ndarray
     rows : list of Row
         One for each row of the laws.
@@ -45,8 +58,15 @@ class Assembly:
     """
 
     def __init__(
-        self, bodies: list[Any], elements: list[Any], contacts: list[ContactPair], dim: int, numbers: dict
+        self,
+        bodies: list[Any],
+        elements: list[Any],
+        contacts: list[ContactPair],
+        gravity: np.ndarray,
+        numbers: dict,
+        structures: Any = (),
     ):
+        dim = gravity.size
         self.dim, self.bodies, self.elements, self.contacts, self._numbers = (
             dim,
             bodies,
@@ -54,8 +74,21 @@ class Assembly:
             contacts,
             numbers,
         )
-        self.placed = [Placed(body, dim) for body in bodies]  # the ground is number 0
+        self.structures = [structure.lay(dim, gravity) for structure in structures]
+        nodes = {
+            id(node): placed
+            for laid in self.structures
+            for node, placed in zip(laid.structure.frames, laid.placed)
+        }
+        self.placed: list[Any] = [
+            nodes.get(id(body)) or Placed(body, dim) for body in bodies
+        ]  # the ground is number 0
+        self.is_body = np.array([id(body) not in nodes for body in bodies])
+        self.is_body[0] = False
         self._place_bodies()
+        for laid in self.structures:
+            first = numbers[id(laid.structure.frames[0])]
+            laid.first_q, laid.first_u = int(self.frames[first, AT_Q]), int(self.frames[first, AT_U])
         self.rows: list[Row] = []
         self.drives: list[Drive] = []
         self.limits: list[tuple[int, float]] = []  # (row, limit of dry friction)
@@ -73,16 +106,28 @@ class Assembly:
 
     def _place_bodies(self):
         self.frames = np.zeros((len(self.placed), FRAME_COLUMNS), dtype=np.int64)
+        self.fixed = np.zeros((len(self.placed), FIXED_COLUMNS))
         n_q = n_u = 0
+        block = (0, 0)  # where the structure begins whose nodes share its coordinates
         for k, placed in enumerate(self.placed):
-            self.frames[k, KIND], self.frames[k, DIM] = placed.kind, self.dim
-            self.frames[k, AT_Q], self.frames[k, AT_U] = n_q, n_u
+            if not placed.block:
+                block = n_q, n_u
+            self.frames[k, :AT_X] = placed.kind, *block, self.dim, placed.seen[1]
+            self.frames[k, AT_X:] = placed.offsets
+            self.fixed[k] = placed.fixed
             n_q, n_u = n_q + placed.q.size, n_u + placed.u.size
         self.n_q, self.n_u = n_q, n_u
         self.q0 = np.concatenate([placed.q for placed in self.placed])
         self.u0 = np.concatenate([placed.u for placed in self.placed])
         spatial = np.flatnonzero(self.frames[:, KIND] == SPATIAL)
         self.quaternions = tuple(int(k) + 3 for k in self.frames[spatial, AT_Q])
+
+    def velocities(self, number: int) -> np.ndarray:
+        """Which velocities move a body or node."""
+        frame, first = self.frames[number], self.frames[number, AT_U]
+        if frame[KIND] == HELD:
+            return first + np.array([k for k in frame[AT_X:] if k >= 0], dtype=np.int64)
+        return np.arange(first, first + frame[SIZE])
 
     @property
     def turns_in_space(self) -> bool:
@@ -219,13 +264,5 @@ class Assembly:
         names: list[str] = []
         for k, placed in enumerate(self.placed[1:], 1):
             body = self.body_name(k)
-            parts = ["x", "y", "z"][: self.dim]
-            parts += (
-                ["phi"]
-                if placed.kind == PLANAR
-                else ["qw", "qx", "qy", "qz"]
-                if placed.kind == SPATIAL
-                else []
-            )
-            names += [f"{body}.{part}" for part in parts]
+            names += [f"{body}.{part}" for part in placed.parts]
         return names

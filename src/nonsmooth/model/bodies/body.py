@@ -105,10 +105,16 @@ class Placed:
         Position and rotation at the start.
     q, u : ndarray
         Coordinates and velocities at the start.
+    parts : tuple of str
+        Names of the coordinates.
     """
+
+    # what nodes of structures have (`model.structures.base.PlacedNode`)
+    offsets, fixed, block = (-1, -1, -1, -1), 0.0, False
 
     def __init__(self, body: Any, dim: int):
         self.dim = dim
+        self.parts: tuple[str, ...] = ()
         if isinstance(body, Ground):
             self.kind, self.mass, self.J, self.phi = GROUND, 0.0, np.zeros(6), 0.0
             self.x, self.R, self.q, self.u = np.zeros(3), np.eye(3), np.zeros(0), np.zeros(0)
@@ -141,6 +147,18 @@ class Placed:
             quaternion = as_quaternion(body.rotation, owner)
             self.R = np.eye(3) if body.rotation is None else matrix_of(quaternion)
             self.q, self.u = np.concatenate([at, quaternion]), np.concatenate([v, w])
+        self.parts = ("x", "y", "z")[:dim] + {PLANAR: ("phi",), SPATIAL: ("qw", "qx", "qy", "qz")}.get(
+            self.kind, ()
+        )
+
+    @property
+    def turns(self) -> bool:
+        return self.kind in (PLANAR, SPATIAL)
+
+    @property
+    def seen(self) -> tuple[int, int]:
+        """Number of coordinates and velocities that functions of loads see."""
+        return self.q.size, self.u.size
 
     def _check_turning(self, body, rigid):
         if self.dim == 2 and body.rotation is not None:

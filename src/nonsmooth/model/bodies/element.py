@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.bodies.frames import PLANAR, SPATIAL
 from nonsmooth.errors import InputError, ModelError
 from nonsmooth.model.bodies.body import Body, Ground, Placed
 from nonsmooth.model.bodies.check import direction, in_space, vector
@@ -30,7 +29,7 @@ class Side(NamedTuple):
 
     @property
     def turns(self) -> bool:
-        return self.placed.kind in (PLANAR, SPATIAL)
+        return self.placed.turns
 
 
 class Element:

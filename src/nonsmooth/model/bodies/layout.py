@@ -27,7 +27,7 @@ class Layout:
     ----------
     numbers : ndarray
         All of them, in order.
-    gravity, bodies, rows, limits, springs, torsions, loads : ndarray of int64
+    gravity, bodies, rows, limits, springs, torsions, loads, structures, weights, masses : ndarray of int64
         Where those of each begin in the flat parameters.
     """
 
@@ -35,12 +35,19 @@ class Layout:
         self._parts: list[np.ndarray] = []
         self._at = offset
         self.gravity = self._places([gravity])
-        self.bodies = self._places([np.concatenate([[b.mass], b.J]) for b in assembly.placed[1:]])
+        bodies = [assembly.placed[k] for k in np.flatnonzero(assembly.is_body)]
+        self.bodies = self._places([np.concatenate([[b.mass], b.J]) for b in bodies])
         self.rows = self._places([row.numbers for row in assembly.rows])
         self.limits = self._places([np.array([limit]) for _, limit in assembly.limits])
         self.springs = self._places(assembly.spring_numbers)
         self.torsions = self._places(assembly.torsion_numbers)
         self.loads = self._places(assembly.load_numbers)
+        structures = assembly.structures
+        self.structures = self._places([laid.numbers for laid in structures])
+        self.weights = self._places([laid.weights for laid in structures])
+        self.masses = self._places([laid.mass.values for laid in structures])
+        for laid, at in zip(structures, self.structures):
+            laid.at = int(at)
         self.numbers = np.concatenate(self._parts)
 
     def _places(self, parts: list[np.ndarray]) -> np.ndarray:
@@ -51,6 +58,7 @@ class Layout:
         return places[: len(parts)]
 
 
-def table(frames: np.ndarray, a: Any, b: Any, row: Any, at: Any) -> Reference:
+def table(assembly: Assembly, a: Any, b: Any, row: Any, at: Any) -> Reference:
     """A table of elements, as kernels take it."""
-    return Reference(Table(frames, *(np.ascontiguousarray(x, dtype=np.int64) for x in (a, b, row, at))))
+    columns = (np.ascontiguousarray(x, dtype=np.int64) for x in (a, b, row, at))
+    return Reference(Table(assembly.frames, assembly.fixed, *columns))

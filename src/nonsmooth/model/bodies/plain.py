@@ -13,7 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.bodies.frames import AT_Q, AT_U, DIM, GROUND, KIND, PLANAR, SPATIAL
+from nonsmooth._core.bodies.frames import (
+    ALONG,
+    AT_Q,
+    AT_U,
+    AT_X,
+    DIM,
+    FIXED_E,
+    HELD,
+    KIND,
+    PLANAR,
+    POINT,
+    SPATIAL,
+)
 from nonsmooth.model.bodies.body import matrix_of
 from nonsmooth.model.bodies.rows import Ends, Row, turn
 
@@ -36,11 +48,12 @@ class Poses:
         Angles, in the plane.
     """
 
-    def __init__(self, frames: np.ndarray, q: np.ndarray):
-        self.frames = frames
+    def __init__(self, layout: Any, q: np.ndarray):
+        frames = self.frames = layout.frames
+        self.fixed = layout.fixed
         n, m = q.shape[0], frames.shape[0]
         self.x, self.R = np.zeros((n, m, 3)), np.broadcast_to(np.eye(3), (n, m, 3, 3)).copy()
-        moving = np.flatnonzero(frames[:, KIND] != GROUND)
+        moving = np.flatnonzero(np.isin(frames[:, KIND], (POINT, PLANAR, SPATIAL)))
         for k in range(3):
             some = moving[frames[moving, DIM] > k]
             self.x[:, some, k] = q[:, frames[some, AT_Q] + k]
@@ -54,6 +67,21 @@ class Poses:
         if spatial.size:
             places = frames[spatial, AT_Q][:, None] + 3 + np.arange(4)
             self.R[:, spatial] = matrix_of(q[:, places])
+        self._place_nodes(q)
+
+    def _place_nodes(self, q):
+        """Nodes of which something does not move."""
+        frames, fixed = self.frames, self.fixed
+        along, partly = (np.flatnonzero(frames[:, KIND] == kind) for kind in (ALONG, HELD))
+        s = q[:, frames[along, AT_Q], None]
+        self.x[:, along] = fixed[along, :3] + s * fixed[along, FIXED_E : FIXED_E + 3]
+        values = held_values(frames, partly, AT_Q, q) + fixed[partly, :4]
+        self.x[:, partly] = values[..., :3]
+        c, s = np.cos(values[..., 3]), np.sin(values[..., 3])
+        self.R[:, partly, 0, 0], self.R[:, partly, 1, 1] = c, c
+        self.R[:, partly, 0, 1], self.R[:, partly, 1, 0] = -s, s
+        if self.phi is not None:
+            self.phi[:, partly] = values[..., 3]
 
     def ends(self, a: Any, b: Any) -> Ends:
         phi_a, phi_b = (None, None) if self.phi is None else (self.phi[:, a], self.phi[:, b])
@@ -62,7 +90,7 @@ class Poses:
     def velocities(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Velocities and angular velocities of all bodies in the world, shape (n, n_bodies, 3) each."""
         v, w, frames = np.zeros(self.x.shape), np.zeros(self.x.shape), self.frames
-        moving = np.flatnonzero(frames[:, KIND] != GROUND)
+        moving = np.flatnonzero(np.isin(frames[:, KIND], (POINT, PLANAR, SPATIAL)))
         for k in range(3):
             some = moving[frames[moving, DIM] > k]
             v[:, some, k] = u[:, frames[some, AT_U] + k]
@@ -71,7 +99,19 @@ class Poses:
         if spatial.size:
             places = frames[spatial, AT_U][:, None] + 3 + np.arange(3)
             w[:, spatial] = turn(self.R[:, spatial], u[:, places])
+        along, partly = (np.flatnonzero(frames[:, KIND] == kind) for kind in (ALONG, HELD))
+        v[:, along] = u[:, frames[along, AT_U], None] * self.fixed[along, FIXED_E : FIXED_E + 3]
+        rates = held_values(frames, partly, AT_U, u)
+        v[:, partly], w[:, partly, 2] = rates[..., :3], rates[..., 3]
         return v, w
+
+
+def held_values(frames: np.ndarray, nodes: np.ndarray, first: int, values: np.ndarray) -> np.ndarray:
+    """What coordinates (or velocities) say of x, y, z, phi of HELD nodes, zero where they do not move; shape (n, nodes, 4)."""
+    offsets = frames[nodes, AT_X : AT_X + 4]
+    places = np.where(offsets >= 0, frames[nodes, first][:, None] + offsets, 0)
+    found = values[:, places] if values.shape[1] else np.zeros((values.shape[0], *places.shape))
+    return np.where(offsets >= 0, found, 0.0)
 
 
 class Group:
@@ -89,14 +129,14 @@ class PlainRows:
 
     Parameters
     ----------
-    frames : ndarray
-        Table of frames.
+    layout : Assembly
+        With the tables of frames.
     rows : list of Row
         In the order of the model.
     """
 
-    def __init__(self, frames: np.ndarray, rows: list[Row]):
-        self.frames, self.n_rows = frames, len(rows)
+    def __init__(self, layout: Any, rows: list[Row]):
+        self.layout, self.n_rows = layout, len(rows)
         by_type: dict[Any, list[tuple[int, Row]]] = {}
         for number, row in enumerate(rows):
             by_type.setdefault(row.type, []).append((number, row))
@@ -104,7 +144,7 @@ class PlainRows:
 
     def values(self, q: np.ndarray) -> np.ndarray:
         """g of position rows (zero for the others), shape (n, n_rows)."""
-        poses, out = Poses(self.frames, q), np.zeros((q.shape[0], self.n_rows))
+        poses, out = Poses(self.layout, q), np.zeros((q.shape[0], self.n_rows))
         for group in self.groups:
             if group.type.plain_value is not None:
                 out[:, group.row] = group.type.plain_value(poses.ends(group.a, group.b), group.numbers)
@@ -112,24 +152,35 @@ class PlainRows:
 
     def directions(self, q: np.ndarray, n_u: int) -> np.ndarray:
         """W^T, shape (n, n_rows, n_u)."""
-        poses, out = Poses(self.frames, q), np.zeros((q.shape[0], self.n_rows, n_u))
+        poses, out = Poses(self.layout, q), np.zeros((q.shape[0], self.n_rows, n_u))
         for group in self.groups:
             ends = poses.ends(group.a, group.b)
             for side, bodies in enumerate((group.a, group.b)):
                 for k in range(6):
-                    columns, moves = _columns(self.frames, bodies, k)
+                    columns, share = _columns(self.layout, bodies, k)
+                    moves = share != 0.0
                     if np.any(moves):
-                        slope = _slope(group, ends, side, k)[:, moves]
+                        slope = share[moves] * _slope(group, ends, side, k)[:, moves]
                         out[:, group.row[moves], columns[moves]] += slope  # no row meets a body twice
         return out
 
 
-def _columns(frames, bodies, k):
-    """Where in u the motion number k (three along, three about the axes) of these bodies stands, and which of them have it."""
+def _columns(layout, bodies, k):
+    """Where in u the motion number k (three along, three about the axes) of these bodies stands, and how much of it they have."""
+    frames, fixed = layout.frames, layout.fixed
     kind, first = frames[bodies, KIND], frames[bodies, AT_U]
+    whole = np.isin(kind, (POINT, PLANAR, SPATIAL))
+    component = k if k < 3 else 3
+    offset = frames[bodies, AT_X + component]
+    partly = (kind == HELD) & (offset >= 0) & (k in (0, 1, 2, 5))
     if k < 3:
-        return first + k, (kind != GROUND) & (frames[bodies, DIM] > k)
-    return np.where(kind == SPATIAL, first + k, first + 2), (kind == SPATIAL) | ((kind == PLANAR) & (k == 5))
+        columns, share = first + k, 1.0 * (whole & (frames[bodies, DIM] > k))
+        along = kind == ALONG
+        columns, share = np.where(along, first, columns), np.where(along, fixed[bodies, FIXED_E + k], share)
+    else:
+        columns = np.where(kind == SPATIAL, first + k, first + 2)
+        share = 1.0 * ((kind == SPATIAL) | ((kind == PLANAR) & (k == 5)))
+    return np.where(partly, first + offset, columns), np.where(partly, 1.0, share)
 
 
 def _slope(group, ends, side, k):

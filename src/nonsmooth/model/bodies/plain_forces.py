@@ -5,8 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from nonsmooth._core.bodies.frames import AT_U, DIM, GROUND, KIND, PLANAR, SPATIAL
+from nonsmooth._core.bodies.frames import (
+    ALONG,
+    AT_U,
+    AT_X,
+    DIM,
+    FIXED_E,
+    GROUND,
+    HELD,
+    KIND,
+    PLANAR,
+    SPATIAL,
+)
 from nonsmooth.model.bodies.plain import Poses
 from nonsmooth.model.bodies.rows import angle_of, between, dot, length, turn
 
@@ -27,26 +39,36 @@ class PlainForces:
 
     def masses(self) -> np.ndarray:
         """M, shape (n_u, n_u)."""
-        M = np.zeros((self.assembly.n_u, self.assembly.n_u))
-        for frame, placed in zip(self.frames, self.assembly.placed):
-            j, dim = frame[AT_U], frame[DIM]
-            if frame[KIND] == GROUND:
-                continue
-            M[j : j + dim, j : j + dim] = placed.mass * np.eye(dim)
+        return self.sparse_masses().toarray()
+
+    def sparse_masses(self) -> sparse.csc_array:
+        """M by its entries."""
+        i, j, values = [], [], []
+        for k in np.flatnonzero(self.assembly.is_body):
+            frame, placed = self.frames[k], self.assembly.placed[k]
+            block = placed.mass * np.eye(placed.u.size)
             if frame[KIND] == PLANAR:
-                M[j + 2, j + 2] = placed.J[0]
+                block[2, 2] = placed.J[0]
             elif frame[KIND] == SPATIAL:
-                M[j + 3 : j + 6, j + 3 : j + 6] = inertia_of(placed.J)
-        return M
+                block[3:, 3:] = inertia_of(placed.J)
+            rows, columns = np.nonzero(block)
+            i.append(frame[AT_U] + rows)
+            j.append(frame[AT_U] + columns)
+            values.append(block[rows, columns])
+        for laid in self.assembly.structures:
+            i.append(laid.first_u + laid.mass.rows)
+            j.append(laid.first_u + laid.mass.columns)
+            values.append(laid.mass.values)
+        n = self.assembly.n_u
+        places = (np.concatenate(i), np.concatenate(j))
+        return sparse.coo_array((np.concatenate(values), places), shape=(n, n)).tocsc()
 
     def forces(self, t: np.ndarray, q: np.ndarray, u: np.ndarray, p: np.ndarray) -> np.ndarray:
         """h, shape (n, n_u)."""
-        poses, h = Poses(self.frames, q), np.zeros((q.shape[0], self.assembly.n_u))
+        poses, h = Poses(self.assembly, q), self.applied(t, q, u, p)
         v, w = poses.velocities(u)
-        for k, placed in enumerate(self.assembly.placed):
-            if placed.kind == GROUND:
-                continue
-            self._add(h, poses, k, placed.mass * np.broadcast_to(self.gravity, v[:, k].shape), 0.0 * w[:, k])
+        for k in np.flatnonzero(self.assembly.is_body):
+            placed = self.assembly.placed[k]
             if placed.kind == SPATIAL:
                 j = self.frames[k, AT_U] + 3
                 omega = u[:, j : j + 3]
@@ -55,14 +77,37 @@ class PlainForces:
             self._add_spring(h, poses, v, w, item, c[None], t, p)
         for item, c in zip(self.assembly.torsions, self.assembly.torsion_numbers):
             self._add_torsion(h, poses, w, item, c[None], t, p)
+        for laid in self.assembly.structures:
+            h[:, laid.first_u : laid.first_u + laid.n] += laid.plain_forces(q, u)
+        return h
+
+    def applied(self, t: np.ndarray, q: np.ndarray, u: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Gravity and loads, shape (n, n_u)."""
+        poses, h = Poses(self.assembly, q), np.zeros((q.shape[0], self.assembly.n_u))
+        for k in np.flatnonzero(self.assembly.is_body):
+            weight = self.assembly.placed[k].mass * np.broadcast_to(self.gravity, (q.shape[0], 3))
+            self._add(h, poses, k, weight, np.zeros_like(weight))
         for load, c in zip(self.assembly.loads, self.assembly.load_numbers):
             self._add_load(h, poses, load, c, t, q, u, p)
+        for laid in self.assembly.structures:
+            h[:, laid.first_u : laid.first_u + laid.n] += laid.weights
         return h
 
     def _add(self, h, poses, k, F, T):
         """Force and torque in the world on body k, shape (n, 3) each."""
         kind, j, dim = self.frames[k, KIND], self.frames[k, AT_U], self.frames[k, DIM]
         if kind == GROUND:
+            return
+        if kind == ALONG:
+            h[:, j] += F @ self.assembly.fixed[k, FIXED_E : FIXED_E + 3]
+            return
+        if kind == HELD:
+            for place, load in zip(
+                self.frames[k, AT_X : AT_X + 4],
+                (F[:, 0], F[:, 1], F[:, 2], np.broadcast_to(T, F.shape)[:, 2]),
+            ):
+                if place >= 0:
+                    h[:, j + place] += load
             return
         h[:, j : j + dim] += F[:, :dim]
         if kind == PLANAR:
@@ -133,10 +178,11 @@ class PlainForces:
 
     def potentials(self, q: np.ndarray) -> dict[str, np.ndarray]:
         """Potential energies by name, shape (n,) each: gravity (of each body), springs, torsion springs, constant loads."""
-        poses, found = Poses(self.frames, q), {}
-        for k, placed in enumerate(self.assembly.placed):
-            if placed.kind != GROUND:
-                found[self.assembly.body_name(k)] = -placed.mass * (poses.x[:, k] @ self.gravity)
+        poses, found = Poses(self.assembly, q), {}
+        for k in np.flatnonzero(self.assembly.is_body):
+            found[self.assembly.body_name(k)] = -self.assembly.placed[k].mass * (poses.x[:, k] @ self.gravity)
+        for laid in self.assembly.structures:
+            found[laid.structure.name] = laid.strain_energy(q) + laid.work_of_weight(q)
         for item, c in zip(self.assembly.springs, self.assembly.spring_numbers):
             if item.force is None:
                 a, b = self._pair(item)
@@ -157,9 +203,10 @@ class PlainForces:
     def kinetic(self, u: np.ndarray) -> dict[str, np.ndarray]:
         """Kinetic energies of bodies by name."""
         found = {}
-        for k, (frame, placed) in enumerate(zip(self.frames, self.assembly.placed)):
-            if placed.kind == GROUND:
-                continue
+        for laid in self.assembly.structures:
+            found[laid.structure.name] = laid.kinetic_energy(u)
+        for k in np.flatnonzero(self.assembly.is_body):
+            frame, placed = self.frames[k], self.assembly.placed[k]
             j, dim = frame[AT_U], frame[DIM]
             T = 0.5 * placed.mass * np.sum(u[:, j : j + dim] ** 2, axis=1)
             if placed.kind == PLANAR:

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from nonsmooth._core.bodies.frames import ALONG, HELD
 from nonsmooth.model import drawing as draw
 from nonsmooth.model.bodies.body import matrix_of
+from nonsmooth.model.bodies.plain import Poses
 from nonsmooth.model.bodies.shapes import Box, Capsule, Circle, Disk, Sphere, _Flat
 from nonsmooth.model.joints.joints import Distance
 
 POINT_SIZE = 0.01  # of the size of the scene
+MOST_NODES = 100  # of a structure that are drawn
 
 
 def scenery(world: Any) -> tuple[Any, ...]:
@@ -19,8 +22,10 @@ def scenery(world: Any) -> tuple[Any, ...]:
     assembly = world.assembly
     size = float(np.ptp(np.array([placed.x for placed in assembly.placed]), axis=0).max()) or 1.0
     shapes: list[Any] = [_surface(world, contact.a) for contact in _touched(assembly)]
-    for number in range(1, len(assembly.bodies)):
-        shapes += _body(world, number, size)
+    for number in np.flatnonzero(assembly.is_body):
+        shapes += _body(world, int(number), size)
+    for laid in assembly.structures:
+        shapes += _structure(world, laid)
     for item in assembly.springs:
         shapes.append(draw.Spring(_end(world, item, 0), _end(world, item, 1), name=assembly.name(item)))
     for item in assembly.elements:
@@ -56,6 +61,9 @@ def pose(world: Any, number: int, q: np.ndarray) -> tuple[np.ndarray, np.ndarray
     """Position and rotation of one body."""
     frame, placed = world.assembly.frames[number], world.assembly.placed[number]
     i, x, R = frame[1], np.zeros(3), np.eye(3)
+    if placed.kind in (HELD, ALONG):
+        poses = Poses(world.assembly, np.asarray(q)[None])
+        return poses.x[0, number], poses.R[0, number]
     if placed.q.size:
         x[: world.dim] = q[i : i + world.dim]
     if placed.q.size == 7:
@@ -97,6 +105,20 @@ def _body(world, number, size):
         points = joints if len(joints) > 1 else np.vstack([joints, np.zeros((1, 3))])
         return [draw.Line(lambda q: _moved(world, number, q, points), name=name)]
     return [draw.Sphere(at, POINT_SIZE * size, name=name)]
+
+
+def _structure(world, laid):
+    """A line through the nodes, which is bent as they move."""
+    numbers = np.array([world._numbers[id(node)] for node in laid.structure.nodes], dtype=np.int64)
+    if numbers.size == 0:
+        return []
+    most = max(1, -(-numbers.size // MOST_NODES))
+    shown = np.unique(np.append(numbers[::most], numbers[-1]))
+
+    def places(q):
+        return Poses(world.assembly, np.asarray(q)[None]).x[0, shown, : world.dim]
+
+    return [draw.Line(places, width=3.0, name=laid.structure.name)]
 
 
 def _outline(shape):

@@ -1,7 +1,7 @@
 """Tangents of a world for implicit schemes: bodies that share an element couple, and nothing else does.
 
 The derivatives are taken along coloured columns by differences of the compiled forces and of W la (`model.tangent_parts`): linear
-in the number of elements. M does not depend on q.
+in the number of elements. Structures write their own. M does not depend on q.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from nonsmooth._core.bodies import assemble
+from nonsmooth._core.bodies.frames import KIND, SPATIAL
 from nonsmooth._core.calls.model_functions import ModelFunction
 from nonsmooth._core.derivatives.coloured import BY_DIFFERENCES
 from nonsmooth._core.derivatives.weighted_tangent import TangentParts, weighted_tangent
 from nonsmooth._core.jit import MATRIX, VECTOR, Reference, address_record
+from nonsmooth.model.bodies.writers import sequence
 from nonsmooth.model.colouring import Pattern
 from nonsmooth.model.tangent_parts import Function, Part
 
@@ -28,7 +30,8 @@ class WorldTangents:
         self.model, self.differ = model, model.differentiator
         assembly, core, n = model.assembly, model.core, model.n_u
         rows = assembly.laws.n_rows
-        h = Function("h", lambda: core.force, None, model._u0, lambda: None)
+        writers = model.writers
+        h = Function("h", lambda: writers.own_force, None, model._u0, lambda: None)
         words = [core.directions, np.zeros((max(rows, 1), n)), rows, np.zeros(n)]
         Wla = Function(
             "W la",
@@ -41,7 +44,7 @@ class WorldTangents:
         acting = [(e.a, e.b) for e in (*assembly.springs, *assembly.torsions)]
         acting += [(None, load.body) for load in assembly.loads]
         forces = [tuple(assembly.side(body).number for body in pair) for pair in acting]
-        spinning = [(k, k) for k, placed in enumerate(assembly.placed) if placed.u.size == 6]
+        spinning = [(k, k) for k in np.flatnonzero(assembly.frames[:, KIND] == SPATIAL)]
         laws = [(row.a, row.b) for row in assembly.rows]
         self.parts = {
             "h_by_q": self._part(h, True, self._coupling(forces)),
@@ -53,18 +56,44 @@ class WorldTangents:
         self.pattern = self.pattern_M
         for part in self.parts.values():
             self.pattern = self.pattern | part.pattern
+        for laid in assembly.structures:
+            i, j = laid.coupled()
+            coupled = sparse.csr_array((np.ones(i.size), (laid.first_u + i, laid.first_u + j)), shape=(n, n))
+            self.pattern = self.pattern | Pattern.of(coupled)
+        self._known = self._structures(assembly.structures)
         self._references = {name: Reference(part.record(self.pattern)) for name, part in self.parts.items()}
         kinematics = 0 if model.f_kinematics is None else (core.kinematics, MATRIX)
-        M = self.pattern_M
+        M, none = self.pattern_M, np.zeros(1, dtype=np.int64)
+        rows_of_M = np.repeat(np.arange(n), np.diff(M.row_start))
         self.record = TangentParts(
-            at=address_record(**self._references, mass=(core.mass, MATRIX), kinematics=kinematics),
-            M_rows=M.rows,
-            M_columns=np.repeat(np.arange(n), np.diff(M.column_start)),
-            M_place=M.places_in(self.pattern),
-            M=np.zeros((n, n)),
-            B=np.zeros((model.n_q, n)),
+            at=address_record(
+                **self._references,
+                mass_values=(writers.mass_values, VECTOR),
+                **self._known,
+                mass=0,
+                kinematics=kinematics,
+            ),
+            M_rows=none,
+            M_columns=none,
+            M_place=self.pattern.places(rows_of_M, M.columns),
+            M=np.zeros((1, 1)),
+            M_values=np.zeros(M.size),
+            B=np.zeros((model.n_q, n) if kinematics else (1, 1)),
+            known=np.zeros(self.pattern.size),
         )
         self.reference = Reference(self.record)
+
+    def _structures(self, structures) -> dict:
+        """Compiled K and D of structures, as addresses."""
+        made = []
+        for laid in structures:
+            first = laid.first_u
+            made.append(laid.tangents(lambda i, j, first=first: self.pattern.places(first + i, first + j)))
+        K, D = ([pair[k] for pair in made if pair[k] is not None] for k in (0, 1))
+        return {
+            "stiffness": (sequence(K, VECTOR), VECTOR) if K else 0,
+            "damping": (sequence(D, VECTOR), VECTOR) if D else 0,
+        }
 
     def _coupling(self, pairs) -> Pattern:
         """Pattern in which the velocities of both bodies of each pair couple."""
@@ -86,11 +115,9 @@ class WorldTangents:
 
 def coupling(assembly, pairs) -> Pattern:
     """Where the velocities of both bodies of each pair meet."""
-    n, first = assembly.n_u, assembly.frames[:, 2]
-    sizes = np.array([placed.u.size for placed in assembly.placed])
-    i, j = [], []
+    n, i, j = assembly.n_u, [], []
     for pair in set(pairs):
-        places = np.concatenate([np.arange(first[k], first[k] + sizes[k]) for k in sorted(set(pair))])
+        places = np.concatenate([assembly.velocities(k) for k in sorted(set(pair))])
         i.append(np.repeat(places, places.size))
         j.append(np.tile(places, places.size))
     if not i:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.bodies.frames import AT_U, DIM, KIND, PLANAR, SPATIAL
+from nonsmooth._core.bodies.frames import ALONG, AT_U, DIM, HELD, KIND, PLANAR, SPATIAL
 from nonsmooth.errors import InputError
 from nonsmooth.model.bodies.plain import Poses
 from nonsmooth.model.bodies.rows import Ends
@@ -42,11 +42,16 @@ class BodyView:
 
     @property
     def position(self) -> np.ndarray:
+        if self._frame[KIND] in (HELD, ALONG):
+            return Poses(self._model.assembly, self._result.q.T).x[:, self._number, : self.dim].T
         i = self._frame[1]
         return self._result.q[i : i + self.dim]
 
     @property
     def velocity(self) -> np.ndarray:
+        if self._frame[KIND] in (HELD, ALONG):
+            poses = Poses(self._model.assembly, self._result.q.T)
+            return poses.velocities(self._result.u.T)[0][:, self._number, : self.dim].T
         j = self._frame[AT_U]
         return self._result.u[j : j + self.dim]
 
@@ -63,7 +68,7 @@ class BodyView:
 
     @property
     def rotation(self) -> np.ndarray:
-        poses = Poses(self._model.assembly.frames, self._result.q.T)
+        poses = Poses(self._model.assembly, self._result.q.T)
         return poses.R[:, self._number, : self.dim, : self.dim]
 
     @property
@@ -78,16 +83,22 @@ class BodyView:
         """Path of a point of the body, given in its frame: shape (dim, n_t)."""
         s = np.zeros(3)
         s[: self.dim] = at
-        poses = Poses(self._model.assembly.frames, self._result.q.T)
+        poses = Poses(self._model.assembly, self._result.q.T)
         moved = poses.x[:, self._number] + poses.R[:, self._number] @ s
         return moved[:, : self.dim].T
 
+    def _wants_mass(self, what: str) -> None:
+        if not self._model.assembly.is_body[self._number]:
+            raise InputError(f"{self.name!r} is a node and has no `{what}`: ask its structure.")
+
     @property
     def kinetic_energy(self) -> np.ndarray:
+        self._wants_mass("kinetic_energy")
         return self._model.plain_forces.kinetic(self._result.u.T)[self.name]
 
     @property
     def potential_energy(self) -> np.ndarray:
+        self._wants_mass("potential_energy")
         return self._model.plain_forces.potentials(self._result.q.T)[self.name]
 
 
@@ -114,7 +125,7 @@ class RowsView:
         """Force and torque on body b, summed over the rows."""
         model, result = self._model, self._result
         la = self.multipliers
-        poses = Poses(model.assembly.frames, result.q.T)
+        poses = Poses(model.assembly, result.q.T)
         F, T = np.zeros((len(result), 3)), np.zeros((len(result), 3))
         numbers = range(self._rows.start, self._rows.stop)
         for value, number in zip(la, numbers):
@@ -192,13 +203,18 @@ class ForceView:
             raise InputError(f"{self._item.owner} has no length.")
         a, b = assembly.side(self._item.a).number, assembly.side(self._item.b).number
         numbers = assembly.spring_numbers[assembly.springs.index(self._item)]
-        poses = Poses(assembly.frames, self._result.q.T)
+        poses = Poses(assembly, self._result.q.T)
         return length(between(poses.ends([a], [b]), numbers[None])[0][:, 0])
 
 
 def view_of(model: Any, result: Any, name: str) -> Any:
     """The view of whatever has this name."""
     assembly = model.assembly
+    for laid in assembly.structures:
+        if laid.structure.name == name:
+            from nonsmooth.model.structures.views import StructureView
+
+            return StructureView(model, result, laid)
     for number in range(1, len(assembly.bodies)):
         if assembly.body_name(number) == name:
             return BodyView(model, result, number)

@@ -6,16 +6,20 @@ import inspect
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from nonsmooth._core.bodies import assemble, forces, inertia
+from nonsmooth._core.bodies.frames import AT_U, PLANAR, SPATIAL
 from nonsmooth._core.calls.model_functions import ModelFunction
 from nonsmooth._core.calls.rows import rows_of
-from nonsmooth._core.jit import MATRIX, VECTOR
+from nonsmooth._core.jit import MATRIX, VECTOR, Reference
 from nonsmooth._core.stepping.trivial import no_matrix, no_projection, no_vector
+from nonsmooth._core.structures import elements as structural
 from nonsmooth.errors import InputError
 from nonsmooth.model.bodies.assembly import Assembly
 from nonsmooth.model.bodies.body import Placed
 from nonsmooth.model.bodies.layout import Layout, table
+from nonsmooth.model.colouring import Pattern
 from nonsmooth.model.functions import UserFunction
 
 
@@ -67,15 +71,17 @@ class Writers:
 
     def __init__(self, assembly: Assembly, layout: Layout, functions: UserFunctions):
         self.assembly, self.layout, self.functions = assembly, layout, functions
-        frames = assembly.frames
-        moving = np.arange(1, frames.shape[0])
+        moving = np.flatnonzero(assembly.is_body)
         gravity = np.full(moving.size, layout.gravity[0])
-        self._bodies = table(frames, np.zeros_like(moving), moving, gravity, layout.bodies)
-        self.mass = element(inertia.mass_matrix, MATRIX, self._bodies)
+        self._bodies = table(assembly, np.zeros_like(moving), moving, gravity, layout.bodies)
+        self.masses = MassEntries(assembly, layout)
+        self.mass = element(inertia.mass_matrix, MATRIX, self.masses.reference)
+        self.mass_values = element(inertia.mass_values, VECTOR, self.masses.reference)
         self.kinematics = (
             element(inertia.kinematics, MATRIX, self._bodies) if assembly.turns_in_space else no_matrix
         )
-        self.force = sequence(self._forces(), VECTOR)
+        self.own_force = sequence(self._forces(), VECTOR)  # without structures, which know their tangents
+        self.force = sequence([*self._forces(), *self._structures()], VECTOR)
         self.gap = sequence(self._rows("value", 0, assembly.laws.n_N, 0), VECTOR)
         first = assembly.first_joint
         drives = self._drives("value", first)
@@ -100,12 +106,12 @@ class Writers:
         for kind, numbers in members.items():
             a, b = ([getattr(rows[k], side) for k in numbers] for side in "ab")
             at = self.layout.rows[numbers]
-            reference = table(self.assembly.frames, a, b, np.array(numbers) - offset, at)
+            reference = table(self.assembly, a, b, np.array(numbers) - offset, at)
             made.append(element(getattr(kind, what), signature, reference))
         return made
 
     def _forces(self) -> list:
-        assembly, layout, frames = self.assembly, self.layout, self.assembly.frames
+        assembly, layout = self.assembly, self.layout
         found = [element(inertia.body_forces, VECTOR, self._bodies)]
         kinds: Any = (
             (assembly.springs, layout.springs, forces.springs, forces.spring_by_function),
@@ -114,10 +120,10 @@ class Writers:
         for items, places, code, by_function in kinds:
             plain = [k for k, item in enumerate(items) if item.force is None]
             if plain:
-                found.append(element(code, VECTOR, self._pairs(frames, items, places, plain)))
+                found.append(element(code, VECTOR, self._pairs(items, places, plain)))
             for k in sorted(set(range(len(items))) - set(plain)):
                 reference, function = (
-                    self._pairs(frames, items, places, [k]),
+                    self._pairs(items, places, [k]),
                     self.functions.writer(items[k], "force"),
                 )
                 words = [reference.address, function, np.zeros(3)]
@@ -128,25 +134,39 @@ class Writers:
             if not callable(load.force) and not callable(load.torque)
         ]
         if constant:
-            found.append(element(forces.loads, VECTOR, self._loads(frames, constant)))
+            found.append(element(forces.loads, VECTOR, self._loads(constant)))
         for k in sorted(set(range(len(assembly.loads))) - set(constant)):
-            load, reference = assembly.loads[k], self._loads(frames, [k])
+            load, reference = assembly.loads[k], self._loads([k])
             side = assembly.side(load.body)
-            words = self.functions.load(load, assembly.load_numbers[k], frames[side.number], side.placed)
+            words = self.functions.load(
+                load, assembly.load_numbers[k], assembly.frames[side.number], side.placed
+            )
             found.append(
                 ModelFunction(forces.load_by_function, VECTOR, [reference.address, *words], keep=reference)
             )
         return found
 
-    def _pairs(self, frames, items, places, chosen):
+    def _structures(self) -> list:
+        """Weights and elastic forces of structures."""
+        found = []
+        for laid, at in zip(self.assembly.structures, self.layout.weights):
+            if np.any(laid.weights):
+                words = [laid.first_u, laid.n, int(at)]
+                found.append(ModelFunction(structural.weights, VECTOR, words))
+            found.append(laid.force())
+        return found
+
+    def _pairs(self, items, places, chosen):
         side = self.assembly.side
         a = [side(items[k].a).number for k in chosen]
         b = [side(items[k].b).number for k in chosen]
-        return table(frames, a, b, np.zeros(len(chosen)), places[chosen])
+        return table(self.assembly, a, b, np.zeros(len(chosen)), places[chosen])
 
-    def _loads(self, frames, chosen):
+    def _loads(self, chosen):
         b = [self.assembly.side(self.assembly.loads[k].body).number for k in chosen]
-        return table(frames, np.zeros(len(chosen)), b, np.zeros(len(chosen)), self.layout.loads[chosen])
+        return table(
+            self.assembly, np.zeros(len(chosen)), b, np.zeros(len(chosen)), self.layout.loads[chosen]
+        )
 
     def _drives(self, what: str, offset: int = 0) -> list:
         """Prescribed coordinates, their rates or second rates, subtracted from their rows."""
@@ -164,6 +184,47 @@ class Writers:
             return no_vector
         places = np.array([(row, at) for (row, _), at in zip(limits, self.layout.limits)], dtype=float)
         return ModelFunction(assemble.set_bounds, VECTOR, [len(limits), places, self.assembly.laws.n_rows])
+
+
+class MassEntries:
+    """Entries of M: of bodies and of structures.
+
+    Attributes
+    ----------
+    pattern : Pattern
+    reference : Reference
+        For the kernels of `_core.bodies.inertia`.
+    """
+
+    def __init__(self, assembly: Assembly, layout: Layout):
+        rows, columns, at = [], [], []
+        for k, place in zip(np.flatnonzero(assembly.is_body), layout.bodies):
+            i, j, number = _body_entries(assembly.placed[k])
+            first = assembly.frames[k, AT_U]
+            rows.append(first + i)
+            columns.append(first + j)
+            at.append(place + number)
+        for laid, place in zip(assembly.structures, layout.masses):
+            rows.append(laid.first_u + laid.mass.rows)
+            columns.append(laid.first_u + laid.mass.columns)
+            at.append(place + np.arange(laid.mass.values.size))
+        i, j, numbers = (np.concatenate(x).astype(np.int64) for x in (rows, columns, at))
+        shape = (assembly.n_u, assembly.n_u)
+        self.pattern = Pattern.of(sparse.csr_array((np.ones(i.size), (i, j)), shape=shape))
+        self.reference = Reference(inertia.Entries(i, j, self.pattern.places(i, j), numbers))
+
+
+def _body_entries(placed: Placed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows and columns of the entries of a body, and their places among its numbers."""
+    dim = placed.dim
+    rows = columns = list(range(dim))
+    numbers = [inertia.MASS] * dim
+    if placed.kind == PLANAR:
+        rows, columns, numbers = [*rows, 2], [*columns, 2], [*numbers, inertia.J]
+    elif placed.kind == SPATIAL:
+        i, j, of = (3, 4, 5, 3, 4, 3, 5, 4, 5), (3, 4, 5, 4, 3, 5, 3, 5, 4), (0, 1, 2, 3, 3, 4, 4, 5, 5)
+        rows, columns, numbers = [*rows, *i], [*columns, *j], [*numbers, *(inertia.J + k for k in of)]
+    return np.array(rows), np.array(columns), np.array(numbers)
 
 
 class UserFunctions:
@@ -209,7 +270,7 @@ class UserFunctions:
         """Force and torque of a load, where they are functions."""
         dim, found = placed.dim, {}
         i, j = int(frame[1]), int(frame[2])
-        n_q, n_u = placed.q.size, placed.u.size
+        n_q, n_u = placed.seen
         seen = lambda q, u: (q[i : i + n_q], u[j : j + n_u])  # noqa: E731
         for what, size in (("force", dim), ("torque", 1 if dim == 2 else 3)):
             given = getattr(load, what)
@@ -228,7 +289,10 @@ class UserFunctions:
         value[:3], value[3:] = numbers[4:7], numbers[7:10]  # a constant part beside the function
         parts = []
         for what, f in self.load_parts(load, frame, placed).items():
-            writer = f.function.writer(placed.q, placed.u, 0.0)
+            n_q, n_u = placed.seen
+            writer = f.function.writer(
+                np.ones(n_q) if placed.block else placed.q, np.ones(n_u) if placed.block else placed.u, 0.0
+            )
             size = f.function.shape[0]
             first = 0 if what == "force" else 3 if size == 3 else 5
             parts.append((writer, first, size))

@@ -1,0 +1,1 @@
+"""Compiled kernels of structures: bars, beams, given matrices."""

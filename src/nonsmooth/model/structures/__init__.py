@@ -1,0 +1,1 @@
+"""Structures of a world: bars, beams, given matrices."""

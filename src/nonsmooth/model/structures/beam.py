@@ -1,0 +1,230 @@
+"""`Beam`: the geometrically exact beam in the plane (equations in `nonsmooth._core.structures.planar_beams`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nonsmooth._core.bodies.frames import FIXED_COLUMNS, FIXED_PHI, HELD, PLANAR
+from nonsmooth._core.structures import planar_beams
+from nonsmooth.errors import InputError, ModelError, ShapeError
+from nonsmooth.model.bodies.check import in_space, number, vector
+from nonsmooth.model.structures.base import LaidElements, Node, PlacedNode, Structure, assembled, linear_mass
+from nonsmooth.model.structures.given import (
+    checked_lumping,
+    held_components,
+    light_nodes,
+    line_of_nodes,
+    per_element,
+    velocities_of,
+)
+
+KERNELS = (planar_beams.beam_forces, planar_beams.beam_stiffness, planar_beams.beam_damping)
+PLANE = ("x", "y", "phi")
+
+
+class Beam(Structure):
+    """A geometrically exact beam (stretch, shear, bending; rotations of any size) with linear elements, in the plane.
+
+    Parameters
+    ----------
+    points : (2, 2) or (n + 1, 2)
+        Its two ends, with `elements`, or all nodes, in the world, without stress (a curved beam is a chain of straight elements).
+    elements : int
+    EA, GA, EI : float, or one for each element
+        Stiffness in stretch, shear (modulus times effective area) and bending.
+    rhoA : float, or one for each element
+        Mass by length.
+    rhoI : float, optional
+        Rotary inertia by length; default: rhoA EI / EA, that of one material.
+    mass : {"consistent", "lumped"}
+    light : a node, or several
+        Of a lumped mass: nodes that hand all but a tenth of their mass to their neighbours, so that an impact of the node, which
+        takes the energy of its mass, takes little (mass redistribution; H. B. Khenous, P. Laborde, Y. Renard 2008).
+    damping : float
+        A time tau: resultants are those of strain + tau strain rate.
+    fixed : a node, or a mapping from nodes to "all" (clamped), "position" (pinned), or some of "x", "y", "phi"
+        What does not move: no unknowns. Nodes are "start", "end" or numbers.
+    velocity : (2,) or (n + 1, 2)
+        Of the nodes at the start.
+    angular_velocity : float
+        Turns the beam about its first node at the start, besides `velocity`.
+    material : Material, optional
+    name : str, optional
+    """
+
+    def __init__(
+        self,
+        points: Any,
+        elements: int | None = None,
+        *,
+        EA: Any,
+        GA: Any,
+        EI: Any,
+        rhoA: Any,
+        rhoI: Any = None,
+        mass: str = "consistent",
+        light: Any = None,
+        damping: float = 0.0,
+        fixed: Any = None,
+        velocity: Any = None,
+        angular_velocity: float = 0.0,
+        material: Any = None,
+        name: str | None = None,
+    ):
+        super().__init__(name, material)
+        self.points = line_of_nodes(points, elements, self.owner)
+        self.EA, self.GA, self.EI, self.rhoA, self.rhoI, self.mass = EA, GA, EI, rhoA, rhoI, mass
+        self.damping, self.fixed, self.velocity, self.angular_velocity = (
+            damping,
+            fixed,
+            velocity,
+            angular_velocity,
+        )
+        self.light = light
+        self.frames = [Node(self, k) for k in range(self.points.shape[0])]
+        self._checked()
+
+    def _checked(self):
+        """Numbers of elements, what is held."""
+        n, owner = self.points.shape[0] - 1, self.owner
+        stiffness = [per_element(getattr(self, name), n, name, owner) for name in ("EA", "GA", "EI")]
+        rhoA = per_element(self.rhoA, n, "rhoA", owner)
+        rhoI = (
+            rhoA * stiffness[2] / stiffness[0]
+            if self.rhoI is None
+            else per_element(self.rhoI, n, "rhoI", owner)
+        )
+        tau = number(self.damping, "damping", owner, 0.0)
+        checked_lumping(self.mass, owner)
+        return stiffness, rhoA, rhoI, tau, held_components(self.fixed, self._number, PLANE, owner)
+
+    def lay(self, dim: int, gravity: np.ndarray) -> LaidBeam:
+        if dim != 2:
+            raise InputError(
+                f"{self.owner} is a beam in the plane, but the world has dimension {dim}: give the world a gravity of two numbers."
+            )
+        if self.points.shape[1] != 2:
+            raise ShapeError(
+                f"`points` of {self.owner} have {self.points.shape[1]} entries in a world of dimension 2."
+            )
+        stiffness, rhoA, rhoI, tau, held = self._checked()
+        angles = node_angles(self.points)
+        spin = number(self.angular_velocity, "angular_velocity", self.owner)
+        v = velocities_of(self, self.points)
+        arm = self.points - self.points[0]
+        u = np.column_stack([v[:, 0] - spin * arm[:, 1], v[:, 1] + spin * arm[:, 0], np.full(len(v), spin)])
+        q = np.column_stack([self.points, angles])
+        placed, unknown, n = [], np.full(q.shape, -1), 0
+        for k in range(q.shape[0]):
+            free = [c not in held.get(k, ()) for c in PLANE]
+            for i, name in enumerate(PLANE):
+                if not free[i] and u[k, i] != 0.0:
+                    raise ModelError(
+                        f"`{name}` of node {k} of {self.owner} is fixed, but has the velocity {u[k, i]:g}: give `velocity` for each node."
+                    )
+            unknown[k, free] = n + np.arange(sum(free))
+            n += sum(free)
+            placed.append(_placed(q[k], u[k], np.array(free)))
+        return LaidBeam(
+            self,
+            placed,
+            n,
+            unknown,
+            q,
+            (stiffness, rhoA, rhoI, tau),
+            vector(gravity[:2], 2, "gravity", "the world"),
+        )
+
+
+def node_angles(points: np.ndarray) -> np.ndarray:
+    """Angles of the cross-sections: those of the tangent, at inner nodes the mean of both elements; they count turns."""
+    d = np.diff(points, axis=0)
+    angle = np.unwrap(np.arctan2(d[:, 1], d[:, 0]))
+    return np.concatenate([[angle[0]], 0.5 * (angle[1:] + angle[:-1]), [angle[-1]]])
+
+
+def _placed(q, u, free) -> PlacedNode:
+    at = in_space(q[:2])
+    if np.all(free):
+        return PlacedNode(PLANAR, 2, at, q.copy(), u.copy(), PLANE, phi=q[2], turns=True)
+    fixed, offsets = np.zeros(FIXED_COLUMNS), np.full(4, -1)
+    fixed[:2], fixed[FIXED_PHI] = np.where(free[:2], 0.0, q[:2]), 0.0 if free[2] else q[2]
+    offsets[[0, 1, 3]] = np.where(free, np.cumsum(free) - 1, -1)
+    names = tuple(name for name, moves in zip(PLANE, free) if moves)
+    return PlacedNode(
+        HELD,
+        2,
+        at,
+        q[free],
+        u[free],
+        names,
+        phi=q[2],
+        offsets=tuple(offsets),
+        fixed=fixed,
+        turns=bool(free[2]),
+    )
+
+
+class LaidBeam(LaidElements):
+    """A beam in a plane world."""
+
+    linear = False
+
+    def __init__(self, beam, placed, n, unknown, q, numbers, gravity):
+        stiffness, rhoA, rhoI, tau = numbers
+        L = np.linalg.norm(np.diff(beam.points, axis=0), axis=1)
+        place = np.hstack([unknown[:-1], unknown[1:]])
+        held = np.hstack([q[:-1], q[1:]])
+        start = strains(held[None], L)[0]
+        table = np.column_stack([L, *stiffness, np.full(L.size, tau), start])
+        super().__init__(beam, placed, n, place, held, table, KERNELS)
+        self.has_damping = tau > 0.0
+        lumped = checked_lumping(beam.mass, beam.owner)
+        matrices = np.zeros((L.size, 6, 6))
+        for component, density in enumerate((rhoA, rhoA, rhoI)):
+            light = light_nodes(beam) if component < 2 else ()  # turning meets no contact
+            matrices[:, component::3, component::3] = linear_mass(density * L, lumped, light)
+        self.mass = assembled(place, matrices, n)
+        for side in (0, 3):
+            for component in (0, 1):
+                free = place[:, side + component] >= 0
+                weight = 0.5 * gravity[component] * rhoA * L
+                np.add.at(self.weights, place[free, side + component], weight[free])
+
+    def _strains(self, x):
+        return strains(x, self.element_numbers[:, 0]) - self.element_numbers[:, 5:8]
+
+    def _slopes(self, x):
+        """B = d strain / d coordinates by complex steps, shape (n_t, elements, 3, 6)."""
+        steps = []
+        for i in range(6):
+            moved = x.astype(complex)
+            moved[..., i] += 1e-40j
+            steps.append(np.imag(strains(moved, self.element_numbers[:, 0])) / 1e-40)
+        return np.stack(steps, axis=-1)
+
+    def resultants(self, q, u) -> np.ndarray:
+        """N, Q, M, shape (n_t, elements, 3)."""
+        x, v, tau = self.coordinates(q), self.rates(u), self.element_numbers[0, 4]
+        rates = np.einsum("teij,tej->tei", self._slopes(x), v)
+        return self.element_numbers[:, 1:4] * (self._strains(x) + tau * rates)
+
+    def plain_forces(self, q, u):
+        B, L = self._slopes(self.coordinates(q)), self.element_numbers[:, 0]
+        return self.gathered(-np.einsum("e,teij,tei->tej", L, B, self.resultants(q, u)))
+
+    def strain_energy(self, q):
+        L, C = self.element_numbers[:, 0], self.element_numbers[:, 1:4]
+        return 0.5 * np.einsum("e,ei,tei->t", L, C, self._strains(self.coordinates(q)) ** 2)
+
+
+def strains(x: np.ndarray, L: np.ndarray) -> np.ndarray:
+    """c_1, c_2 and the curvature of elements (n_t, elements, 6), shape (n_t, elements, 3)."""
+    theta = 0.5 * (x[..., 2] + x[..., 5])
+    d = (x[..., 3:5] - x[..., 0:2]) / L[:, None]
+    c, s = np.cos(theta), np.sin(theta)
+    return np.stack(
+        [c * d[..., 0] + s * d[..., 1], c * d[..., 1] - s * d[..., 0], (x[..., 5] - x[..., 2]) / L], axis=-1
+    )
