@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nonsmooth as ns
-from nonsmooth.errors import InputError, RangeError
+from nonsmooth.errors import InconsistentStateError, InputError, RangeError, RedundantConstraintWarning
 from nonsmooth.schemes.generalized_alpha import hht, newmark
 
 J = 0.1
@@ -121,6 +121,106 @@ def test_other_activations_see_the_first_impact(activation):
     assert r.t[np.argmax(r.P_N[0] > 1.0)] == pytest.approx(0.3512, abs=5e-3)
 
 
+@pytest.mark.parametrize("form", ["PVA", "PVV"])
+def test_three_sub_problems_lead_to_the_same_motion(form):
+    """Algorithm 1 of the paper: joints, an impact, sets; iterations converge to the coupled solution."""
+    one, three = (bounce(form, h=2e-3, T=0.5, iteration=x) for x in ("coupled", "subproblems"))
+    assert np.max(np.abs(one.q - three.q)) < 1e-12 and np.max(np.abs(one.P_N - three.P_N)) < 1e-11
+    assert np.array_equal(one.sets, three.sets) and np.max(np.abs(one.la - three.la)) < 1e-8
+
+
+def chain(n=8):
+    """Masses and springs that meet a wall: stiff enough that a step couples positions and forces."""
+
+    def force(t, q, u, out):
+        out[0] = 0.0
+        for i in range(q.size - 1):
+            f = 800.0 * (q[i + 1] - q[i])
+            out[i] += f
+            out[i + 1] = -f
+
+    wall = ns.Contact(lambda t, q: 1.0 - q[q.size - 1])
+    return ns.MechanicalSystem(np.eye(n) * 0.1, force, contacts=[wall])
+
+
+def test_sub_problems_converge_linearly_where_the_smooth_motion_does_not_know_the_contact():
+    """Sec. 6.3: one iteration per contact step for PVA, many for PVV; none in free flight."""
+    counts, ends = {}, []
+    for form in ("PVA", "PVV"):
+        method = ns.GeneralizedAlpha(
+            constraints=form, dt=1e-2, rho_inf=0.8, iteration="subproblems", tol=1e-4
+        )
+        r = ns.simulate(chain(), (0, 0.3), np.full(8, 0.5), np.full(8, 10.0), method=method)
+        on = r.P_N[0] > 0.0
+        assert np.all(r.newton[1:5] == 0.0)
+        counts[form] = np.mean(r.newton[on])
+        ends.append(r.q[:, -1])
+    assert counts["PVA"] < 1.5 and counts["PVV"] > 4.0
+    assert np.max(np.abs(ends[0] - ends[1])) < 0.05
+
+
+def double_pendulum():
+    """Two rods of length one with unit masses at their ends, in angles; the lower mass meets a wall."""
+
+    def mass(t, q):
+        c = np.cos(q[0] - q[1])
+        return np.array([[2.0, c], [c, 1.0]])
+
+    def force(t, q, u):
+        s = np.sin(q[0] - q[1])
+        return np.array([-s * u[1] ** 2 - 19.62 * np.sin(q[0]), s * u[0] ** 2 - 9.81 * np.sin(q[1])])
+
+    wall = ns.Contact(lambda t, q: 0.6 - np.sin(q[0]) - np.sin(q[1]), restitution=0.7)
+    return ns.MechanicalSystem(mass, force, contacts=[wall])
+
+
+HANGING = double_pendulum()
+
+
+def fall(T=1.4, **options):
+    return ns.simulate(
+        HANGING, (0, T), [-0.8, -0.5], [0.0, 0.0], method=ns.GeneralizedAlpha(rho_inf=0.9, **options)
+    )
+
+
+def test_restarting_gives_second_order_between_impacts():
+    """From the state after the impact on, the motion is that of an event-driven run from the same state."""
+
+    errors = []
+    for h in (5e-3, 2.5e-3):
+        r = fall(dt=h, restart=True)
+        k = np.argmax(r.P_N[0] > 0.0)
+        exact = ns.simulate(HANGING, (r.t[k], 1.4), r.q[:, k], r.u[:, k], method=ns.EventDriven(rtol=1e-10))
+        errors.append(np.max(np.abs(r.q[:, -1] - exact.q[:, -1])))
+    assert 1.8 < np.log2(errors[0] / errors[1]) < 2.2
+
+
+def test_steps_that_follow_a_tolerance_keep_second_order_across_an_impact():
+    exact = ns.simulate(HANGING, (0, 1.4), [-0.8, -0.5], [0.0, 0.0], method=ns.EventDriven(rtol=1e-11))
+    errors, steps = [], []
+    for rtol in (1e-4, 1e-6):
+        r = fall(rtol=rtol)
+        assert r.audit.ok, r.audit.failures()
+        errors.append(np.max(np.abs(r.q[:, -1] - exact.q[:, -1])))
+        steps.append(r.nsteps)
+        assert errors[-1] < 100 * rtol
+    assert np.log(errors[0] / errors[1]) / np.log(steps[1] / steps[0]) > 1.8
+
+
+def test_control_does_not_depend_on_units():
+    """The same fall in micrometres and kilotonnes takes the same steps."""
+
+    def drop(length, mass):
+        ball = ns.MechanicalSystem(
+            mass, -9.81 * mass * length, contacts=[ns.Contact(lambda t, q: q[0], restitution=0.5)]
+        )
+        return ns.simulate(ball, (0, 1), [0.5 * length], [0.0], method=ns.GeneralizedAlpha(rtol=1e-4))
+
+    one, other = drop(1.0, 1.0), drop(1e6, 1e6)
+    assert one.nsteps == other.nsteps
+    assert np.allclose(other.q / 1e6, one.q, rtol=0, atol=1e-9)
+
+
 def block(mu=0.3, slope=0.2, speed=1.0):
     g, c, s = 9.81, np.cos(slope), np.sin(slope)
     floor = ns.Contact(lambda t, q: q[1], friction=mu, tangent=lambda t, q: np.array([1.0, 0.0]))
@@ -138,6 +238,72 @@ def test_block_on_a_slope_slides_to_rest_and_sticks():
     assert np.min(r.q[1]) >= -1e-12
     assert r.la[1, -1] == pytest.approx(down, rel=1e-9)
     assert r.audit.ok, r.audit.failures()
+
+
+def test_block_that_cannot_hold_turns_back_in_one_step():
+    """Up a slope steeper than the angle of friction and down again: a reversal, no stick."""
+    r, down, normal = block(mu=0.1, slope=0.5, speed=1.0)
+    up, back = down + 0.1 * normal, down - 0.1 * normal
+    stop = 1.0 / up
+    assert [e.kind for e in r.events] == ["reversal"]
+    assert r.events[0].t == pytest.approx(stop, abs=1e-3)
+    assert r.q[0, -1] == pytest.approx(0.5 / up - 0.5 * back * (0.5 - stop) ** 2, abs=5e-4)
+    assert r.audit.ok, r.audit.failures()
+
+
+def test_disk_goes_from_slip_to_roll():
+    """Uniform disk, slip velocity v - omega falls by 3 mu g: rolls from 1/(3 mu g) on at 2/3 of its speed."""
+    floor = ns.Contact(
+        lambda t, q: q[1], friction=0.2, tangent=lambda t, q: np.array([1.0, 0.0, -1.0]), name="floor"
+    )
+    disk = ns.MechanicalSystem(np.diag([1.0, 1.0, 0.5]), np.array([0.0, -9.81, 0.0]), contacts=[floor])
+    method = ns.GeneralizedAlpha(dt=1e-3, rho_inf=0.8)
+    r = ns.simulate(disk, (0, 0.3), [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], method=method)
+    rolls = 1.0 / (3 * 0.2 * 9.81)
+    assert [e.kind for e in r.events] == ["stick"] and abs(r.events[0].t - rolls) <= 1e-3
+    assert r.u[0, -1] == pytest.approx(2 / 3, abs=1e-12) and r.u[2, -1] == pytest.approx(2 / 3, abs=1e-12)
+    assert r.q[0, -1] == pytest.approx(rolls - 0.5 * 1.962 * rolls**2 + 2 / 3 * (0.3 - rolls), abs=2e-6)
+
+
+TABLE = ns.MechanicalSystem(
+    1.0, lambda t, q, u: np.array([10.0 * t - 10.0]), contacts=[ns.Contact(lambda t, q: q[0])]
+)
+
+
+@pytest.mark.parametrize("form", ["P", "V", "A", "PVA"])
+def test_contacts_that_only_open(form):
+    """(11)-(13): a mass on a table, lifted by a force that outgrows its weight at t = 1."""
+    errors = []
+    for h in (2e-2, 1e-2):
+        r = ns.simulate(TABLE, (0, 1.5), [0.0], [0.0], method=ns.GeneralizedAlpha(constraints=form, dt=h))
+        assert [e.kind for e in r.events] == ["open"] and abs(r.events[0].t - 1.0) <= h + 1e-12
+        assert np.max(np.abs(r.q[0, r.t <= 1.0 - h])) <= 1e-15
+        errors.append(abs(r.q[0, -1] - 10 / 6 * 0.5**3))
+    assert 1.8 < np.log2(errors[0] / errors[1]) < 2.2
+
+
+def test_the_earlier_scheme_is_selectable():
+    r, other = bounce("PVV-2014", T=0.5), bounce("PVV", T=0.5, activation="smooth-gap")
+    assert np.array_equal(r.q, other.q)
+
+
+def test_redundant_joints_are_told_and_move_alike():
+    joint = ns.Joint(lambda t, q: np.array([q[0] - np.cos(q[2]), q[1] - np.sin(q[2]), q[0] - np.cos(q[2])]))
+    twice = ns.MechanicalSystem(np.diag([1.0, 1.0, J]), np.array([0.0, -10.0, 0.0]), joints=[joint])
+    with pytest.warns(RedundantConstraintWarning, match="rank 2"):
+        r = swing("PVA", h=5e-3, T=0.1, system=twice)
+    once = swing("PVA", h=5e-3, T=0.1)
+    assert np.max(np.abs(r.q - once.q)) < 1e-9
+
+
+def test_inconsistent_starts_are_refused_or_projected():
+    q, u = state(np.pi / 6, 10.0)
+    q[0] += 0.1
+    method = ns.GeneralizedAlpha(dt=5e-3)
+    with pytest.raises(InconsistentStateError, match="project=True"):
+        ns.simulate(SMOOTH, (0, 0.1), q, u, method=method)
+    r = ns.simulate(SMOOTH, (0, 0.1), q, u, method=method, project=True)
+    assert levels(r)[0] <= 1e-13
 
 
 def test_bodies_that_turn_in_space():
@@ -173,6 +339,12 @@ def test_bodies_that_turn_in_space():
         ({"start_from": "here"}, "start_from"),
         ({"smooth_set": "all"}, "smooth_set"),
         ({"tol": 0.0}, "tol"),
+        ({"rtol": 1e-4}, "both"),
+        ({"dt_max": 0.1}, "dt_max"),
+        ({"dt": None}, "none"),
+        ({"dt": None, "rtol": 0.0}, "rtol"),
+        ({"iteration": "all"}, "iteration"),
+        ({"iteration": "subproblems", "constraints": "P"}, "iteration"),
     ],
 )
 def test_bad_options(options, what):

@@ -16,17 +16,22 @@ from nonsmooth._core.laws import solve_laws
 from nonsmooth._core.linalg.factors import factorise, solve
 from nonsmooth._core.linalg.mass import factorise_mass
 from nonsmooth._core.records.problem import make_problem
+from nonsmooth._core.records.scene import STEP
 from nonsmooth._core.space.retract import RETRACT, retract
 from nonsmooth._core.stepping.alpha import records as core
+from nonsmooth._core.stepping.alpha.control import controlled_step, make_controlled
 from nonsmooth._core.stepping.alpha.laws import solve_levels, speak
 from nonsmooth._core.stepping.alpha.motion import FACTORISE, FACTORISE_MASS, SOLVE, change, evaluate
 from nonsmooth._core.stepping.alpha.smooth import accelerate
 from nonsmooth._core.stepping.alpha.step import alpha_step, begin_step, finish_step
+from nonsmooth._core.stepping.alpha.subproblems import residuals, three_problems
 from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
+from nonsmooth.schemes.adaptive import EPS, positive
 from nonsmooth.schemes.base import ConstantStep, Plan, checked_step
+from nonsmooth.schemes.extrapolation import time_scale
 from nonsmooth.schemes.projection import KeepingReference
-from nonsmooth.schemes.run import ConstantStepRun, _solve_outside
+from nonsmooth.schemes.run import ConstantStepRun, SchemeRun, _solve_outside
 from nonsmooth.schemes.theta import checked_choice, checked_share
 
 #: Forms for motion without impacts.
@@ -47,7 +52,7 @@ PARTS = {
     "finish": finish_step,
 }  # fmt: skip
 FORMS = {
-    "P": core.P, "V": core.V, "A": core.A, "PV": core.PV, "PV-GGL": core.GGL, "PVV": core.PVV, "PVA": core.PVA,
+    "P": core.P, "V": core.V, "A": core.A, "PV": core.PV, "PV-GGL": core.GGL, "PVV": core.PVV, "PVA": core.PVA, "PVV-2014": core.PVV,
 }  # fmt: skip
 ACTIVATIONS = {"augmented": core.AUGMENTED, "gap": core.BY_GAP, "smooth-gap": core.BY_SMOOTH_GAP}
 SMOOTH_SETS = {
@@ -56,6 +61,7 @@ SMOOTH_SETS = {
     "resting": core.RESTING,
     "literal": core.LITERAL,
 }
+ITERATIONS = {"coupled": {}, "subproblems": {"change": residuals, "levels": three_problems}}
 STARTS = {"shifted": core.SHIFTED, "plain": core.PLAIN, "zero": core.ZERO}
 
 
@@ -65,13 +71,19 @@ class GeneralizedAlpha(ConstantStep):
 
     Parameters
     ----------
-    constraints : {"auto", "PVA", "PVV", "PV", "PV-GGL", "P", "V", "A"}
+    constraints : {"auto", "PVA", "PVV", "PVV-2014", "PV", "PV-GGL", "P", "V", "A"}
         On which levels constraints hold: positions, velocities, accelerations. "PVA" and "PVV" have impacts; the others are for motion
-        without impacts. "auto" is "PVA".
+        without impacts: joints, and contacts that open, (11)-(13). "auto" is "PVA", "PVV-2014" the authors' earlier scheme [12]:
+        "PVV" with activation="smooth-gap".
     rho_inf : float
         Spectral radius at infinite frequency, from 0 (most damping) to 1 (none); Chung and Hulbert's coefficients (61) follow from it.
     dt : float
-        Step size; the last step before a breakpoint or the end is shortened to hit it.
+        Step size; the last step before a breakpoint or the end is shortened to hit it. Instead of `rtol`.
+    rtol : float
+        Tolerance of the local error of a coordinate, relative to how far it has moved: steps follow it, and accelerations are restarted
+        where the structure changes. Instead of `dt`.
+    dt_max : float, optional
+        Longest step where `rtol` is given; a fiftieth of the span if left out.
     coefficients : tuple (alpha_m, alpha_f, gamma, beta), optional
         Instead of `rho_inf`; see `newmark` and `hht`.
     start_from : {"shifted", "plain", "zero"}
@@ -85,8 +97,12 @@ class GeneralizedAlpha(ConstantStep):
         When a contact acts on velocity level: closed on position level (55); gap forecast by the velocity (37); gap of the smooth motion.
     baumgarte : (float, float)
         alpha and beta of (71c), for "A".
+    iteration : {"coupled", "subproblems"}
+        How the equations of a step are solved: positions and velocities in one problem, or the three sub-problems of the paper's
+        Algorithm 1 in turn ("PVA", "PVV" only), which converges linearly and shows its numbers of iterations.
     tol : float
-        Of Newton's method, relative to the velocities of the step in the norm of the mass matrix.
+        Of Newton's method, relative to the velocities of the step in the norm of the mass matrix; with "subproblems" the residual of
+        forces is also relative to the largest of them.
     solver : Exact, PSOR, PJOR, ContactMethod or str
         Solver of the contact problems of each step.
     """
@@ -94,12 +110,15 @@ class GeneralizedAlpha(ConstantStep):
     constraints: str = "auto"
     rho_inf: float = 0.9
     dt: Any = None
+    rtol: Any = None
+    dt_max: Any = None
     coefficients: Any = None
     start_from: str = "shifted"
     restart: bool = False
     smooth_set: str = "resting"
     activation: str = "augmented"
     baumgarte: Any = (0.0, 0.0)
+    iteration: str = "coupled"
     tol: float = 1e-13
     solver: StepSolver | str = field(default_factory=Exact)
 
@@ -112,14 +131,24 @@ class GeneralizedAlpha(ConstantStep):
     compile_seconds = 60
 
     def __post_init__(self):
-        if self.dt is None:
-            raise InputError("`dt` is missing: the generalized-alpha method needs a step size.")
-        object.__setattr__(self, "dt", checked_step(self.dt))
+        if (self.dt is None) == (self.rtol is None):
+            given = "none is given" if self.dt is None else "both are given"
+            raise InputError(f"one of `dt` (constant step) and `rtol` (controlled step) is wanted; {given}.")
+        if self.dt is not None:
+            object.__setattr__(self, "dt", checked_step(self.dt))
+        check_control(self)
         object.__setattr__(self, "rho_inf", checked_share("rho_inf", self.rho_inf))
         checked_choice("constraints", self.constraints, ("auto", *FORMS))
         checked_choice("start_from", self.start_from, STARTS)
         checked_choice("smooth_set", self.smooth_set, SMOOTH_SETS)
         checked_choice("activation", self.activation, ACTIVATIONS)
+        checked_choice("iteration", self.iteration, ITERATIONS)
+        if self.iteration == "subproblems" and self.constraints in SMOOTH_FORMS:
+            raise InputError(
+                f'`iteration` is "subproblems" with constraints={self.constraints!r}: the three sub-problems belong to "PVA" and "PVV".'
+            )
+        if self.constraints == "PVV-2014":
+            object.__setattr__(self, "activation", "smooth-gap")
         object.__setattr__(self, "solver", as_solver(self.solver))
         object.__setattr__(self, "coefficients", checked_coefficients(self.coefficients))
         object.__setattr__(self, "baumgarte", checked_baumgarte(self.baumgarte, self.constraints))
@@ -148,28 +177,43 @@ class GeneralizedAlpha(ConstantStep):
             "constraints",
             "rho_inf",
             "dt",
+            "rtol",
+            "dt_max",
             "coefficients",
             "start_from",
             "restart",
             "smooth_set",
             "activation",
+            "iteration",
             "tol",
         )
-        return {**{name: getattr(self, name) for name in names}, **as_solver(self.solver).describe()}
+        unused = ("rtol", "dt_max") if self.rtol is None else ("dt",)
+        return {
+            **{name: getattr(self, name) for name in names if name not in unused},
+            **as_solver(self.solver).describe(),
+        }
 
-    def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> ConstantStepRun:
+    def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> SchemeRun:
         laws = model.laws
         if self.constraints in SMOOTH_FORMS:
-            if laws.n_J == 0:
+            if laws.n_J == 0 and laws.n_N == 0:
                 raise InputError(
-                    f'`constraints` is {self.constraints!r}, which says how joints hold, but the system has no joints: use "auto".'
+                    f"`constraints` is {self.constraints!r}, which says how joints hold, but the system has no joints (and no contacts): "
+                    'use "auto".'
                 )
             if np.any(laws.e[: laws.n_N] > 0.0):
                 raise InputError(
                     f"`constraints` is {self.constraints!r}, a form without impacts, but contact {laws.name[int(np.argmax(laws.e > 0))]!r} "
                     'has restitution: use constraints="PVA" or "PVV".'
                 )
-        return ConstantStepRun(self, model, t, q, u, plan, n_own=core.n_own(model.size()))
+        run = ConstantStepRun if self.rtol is None else ControlledRun
+        return run(self, model, t, q, u, plan)
+
+    def estimate_steps(self, segments) -> int | None:
+        return super().estimate_steps(segments) if self.rtol is None else None
+
+    def remembers(self, model) -> int:
+        return core.n_own(model.size())
 
     def fields(self, model, own: np.ndarray) -> dict[str, Any]:
         """Smooth accelerations and multipliers, corrections, sets, Newton's iterations and work of every step."""
@@ -190,6 +234,38 @@ class GeneralizedAlpha(ConstantStep):
     def parts(self, model) -> dict[str, Any]:
         """The record of the step, as `SchemeRun` takes it."""
         return {"own": own_record(self, model)}
+
+
+class ControlledRun(SchemeRun):
+    """A run with steps chosen by their error (`_core.stepping.alpha.control`)."""
+
+    def __init__(self, scheme: GeneralizedAlpha, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
+        self.own = make_controlled(model.n_u)
+        super().__init__(
+            scheme, model, t, q, u, plan,
+            parts={"step": (controlled_step, STEP), "base": (alpha_step, STEP), "control": Reference(self.own)},
+        )  # fmt: skip
+        control = self.own.control
+        control.span = plan.segments[-1][1] - plan.segments[0][0] if plan.segments else 1.0
+        control.rtol, control.alpha, control.alpha_min, control.alpha_max = scheme.rtol, 0.9, 0.2, 4.0
+        control.dt_min = 64 * EPS * max(abs(t), abs(t + control.span))
+        control.dt_max = scheme.dt_max if scheme.dt_max is not None else control.span / 50
+        control.dt_next = min(1e-2 * time_scale(model, t, q, u, control.span), control.dt_max)
+
+    def totals(self) -> dict[str, Any]:
+        work = {name: float(getattr(self.books, name)) for name in ("work_forces", "work_contacts")}
+        return super().totals() | work
+
+
+def check_control(scheme) -> None:
+    """`rtol` and `dt_max` as a user gives them."""
+    if scheme.rtol is None and scheme.dt_max is not None:
+        raise InputError("`dt_max` is given without `rtol`: it belongs to controlled steps.")
+    for name in ("rtol", "dt_max"):
+        if getattr(scheme, name) is not None:
+            object.__setattr__(scheme, name, positive(name, getattr(scheme, name)))
+    if scheme.rtol is not None and not 1e-13 <= scheme.rtol <= 1.0:
+        raise RangeError(f"`rtol` is {scheme.rtol:g}: it must lie between 1e-13 and 1.")
 
 
 def newmark(gamma: float = 0.5, beta: float = 0.25) -> tuple[float, float, float, float]:
@@ -241,7 +317,8 @@ def own_record(scheme, model) -> Reference:
     from nonsmooth.model.matrix_operator import MatrixOperator
 
     tangents, size, laws = model.tangent_parts, model.size(), model.laws.core()
-    factors, mass = MatrixOperator(tangents.pattern, definite=False), model.mass_operator
+    definite = getattr(model, "definite_tangent", False)
+    factors, mass = MatrixOperator(tangents.pattern, definite=definite), model.mass_operator
     n_P = size.n_N + size.n_joints
     problem = make_problem(
         solve_laws.addresses(model.core.project), n_P + size.n_laws, n_P + size.n_rows, as_solver(scheme.solver).options()
@@ -250,14 +327,14 @@ def own_record(scheme, model) -> Reference:
     problem.at.outside = outside.address
     at_problem = Reference(problem)
     at = address_record(
-        **{name: (part, core.PART) for name, part in PARTS.items()}, **LIBRARY,
+        **{name: (part, core.PART) for name, part in (PARTS | ITERATIONS[scheme.iteration]).items()}, **LIBRARY,
         tangent=tangents.reference, factors=factors.reference, mass=mass.reference, mass_factors=mass.factors.reference,
         space=model.space.reference, problem=at_problem,
     )  # fmt: skip
     law_of = np.zeros(max(size.n_rows, 1), dtype=np.int64)
     for l in range(size.n_laws):
         law_of[laws.row[l] : laws.row[l] + laws.dim[l]] = l
-    own = core.make_alpha(at, size, tangents.pattern, problem, law_of)
+    own = core.make_alpha(at, size, tangents.pattern, pattern_of_directions(model), problem, law_of)
     x = own.options
     x.form = FORMS["PVA" if scheme.constraints == "auto" else scheme.constraints]
     if x.form == core.A:
@@ -265,9 +342,27 @@ def own_record(scheme, model) -> Reference:
         x.baumgarte_1, x.baumgarte_0 = 2.0 * scheme.baumgarte[0], scheme.baumgarte[1] ** 2
     x.alpha_m, x.alpha_f, x.gamma, x.beta = scheme.weights()
     x.activation, x.smooth = ACTIVATIONS[scheme.activation], SMOOTH_SETS[scheme.smooth_set]
-    x.start, x.restart, x.tol = STARTS[scheme.start_from], int(scheme.restart), scheme.tol
-    x.linear = int(is_linear(model))
+    x.start, x.tol = STARTS[scheme.start_from], scheme.tol
+    x.restart = int(scheme.restart or scheme.rtol is not None)
+    x.apart = int(scheme.iteration == "subproblems")
+    x.exact = int(
+        getattr(model, "exactly_linear", False) and size.constant_M and size.constant_W and not x.apart
+    )
+    x.linear = int(x.exact or is_linear(model))
+    x.damped = int(getattr(model, "damped", True))
     return KeepingReference(own, factors, at_problem, outside, mass)
+
+
+def pattern_of_directions(model):
+    """Where W^T can have entries: known of worlds, anywhere in models of functions."""
+    from nonsmooth.model.colouring import Pattern
+
+    rows = max(model.laws.n_rows, 1)
+    return (
+        model.pattern_W
+        if hasattr(model, "mass_values") and model.laws.n_rows
+        else Pattern.full(rows, model.n_u)
+    )
 
 
 def is_linear(model) -> bool:

@@ -54,22 +54,26 @@ def _step(scheme, model, result, k: int, fastest) -> tuple[float, float, float, 
     P = np.concatenate(
         [result.P_N[:, k], result.P_T[:, k], result.extra.get("P_J", np.zeros((0, k + 1)))[:, k]]
     )
-    M, f, (WT, zeta) = model.mass_matrix(t_1, q_1), model.forces(t_1, q_1, u_1), model.directions(t_1, q_1)
+    M = model.sparse_mass if hasattr(model, "sparse_mass") else model.mass_matrix(t_1, q_1)
+    f, (WT, zeta) = model.forces(t_1, q_1, u_1), model.directions(t_1, q_1)
     a_0, a_1, w = (
         result.shifted_acceleration[:, k - 1],
         result.shifted_acceleration[:, k],
         result.acceleration[:, k],
     )
+    w_0 = result.acceleration[:, k - 1]
+    if result.dt[k - 1] > 0.0:  # a belongs to t + (alpha_m - alpha_f) h
+        a_0 = w_0 + h / result.dt[k - 1] * (a_0 - w_0)
     terms = [M @ w, -WT.T @ result.la[:, k], -f]  # (65a)
     motion = _relative(sum(terms), terms)
-    if scheme.constraints in ("auto", "PVA", "PVV"):
+    if scheme.constraints in ("auto", "PVA", "PVV", "PVV-2014"):
         terms = [M @ result.W[:, k], -WT.T @ result.La[:, k]]  # (65g), beside the momentum of the step
-        motion = max(motion, _relative(sum(terms), [*terms, np.abs(M) @ fastest]))
+        motion = max(motion, _relative(sum(terms), [*terms, abs(M) @ fastest]))
     position = 0.0
-    if not scheme.restart:
+    if not scheme.restart and scheme.rtol is None:
         _, _, gamma, beta = scheme.weights()
         terms = [M @ u_1, -M @ u_0, -h * M @ ((1 - gamma) * a_0 + gamma * a_1), -M @ result.W[:, k]]  # (65k)
-        motion = max(motion, _relative(sum(terms), [*terms, np.abs(M) @ fastest]))
+        motion = max(motion, _relative(sum(terms), [*terms, abs(M) @ fastest]))
         if model.f_kinematics is None:
             terms = [
                 q_1,

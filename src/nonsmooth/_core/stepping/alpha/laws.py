@@ -16,10 +16,10 @@ from nonsmooth._core.records.status import NON_FINITE, OK, UNCONVERGED, ZERO_DIR
 from nonsmooth._core.stepping.alpha.motion import (
     add_times,
     call_solve,
-    dot,
     in_norm_of_mass,
     inverse_mass_row,
     move,
+    row_times,
 )
 from nonsmooth._core.stepping.alpha.records import (
     ACCELERATION,
@@ -38,6 +38,7 @@ from nonsmooth._core.stepping.alpha.records import (
 )
 
 SETS = 8  # solves within an iteration after which a law that acted once stays
+ROUNDING = 1e-13  # part of the velocities that a residual of forces may move
 ACCEPTED_LAWS = 1e-8  # residual of an iteration's problem with which Newton's method goes on
 
 
@@ -57,6 +58,26 @@ def begin_laws(own, model, begin, end):
         end.P[i] = 0.0
 
 
+@phase
+def forecast(own, model, modes):
+    """Smooth accelerations, multipliers and totals of Algorithm 1 before the first iteration: lambda~ goes on."""
+    it, rows, slots, weights, size = own.it, own.rows, own.slots, own.weights, model.size
+    for j in range(size.n_u):
+        it.w[j] = it.w_0[j]
+    for i in range(size.n_rows):
+        rows.lam[i], rows.acts[i], rows.xi_lin[i] = rows.lam_0[i], 0.0, 0.0
+    for l in range(size.n_laws):
+        own.modes[l] = modes[l]
+    for s in range(slots.row.size):
+        i = slots.row[s]
+        l = own.law_of[i]
+        link = model.laws.link[l]
+        if i < size.n_rows and own.closed[link if link >= 0 else l] == 1:
+            slots.mu[s] = rows.La_hat[i] + weights.gamma * rows.lam[i]
+            if slots.level[s] == POSITION:
+                slots.mu[s] = slots.scale[s] * (rows.nu_hat[i] + weights.beta * rows.lam[i])
+
+
 @kernel(PART, part=True)
 def speak(at_scene, at_state, t, iteration):
     """What the laws say of the iterate: contacts that may close, xi of all slots that take part, the answer of the motion to each.
@@ -74,8 +95,10 @@ def speak(at_scene, at_state, t, iteration):
     if own.options.activation != AUGMENTED and (own.options.activation != BY_GAP or iteration == 0):
         act_by_gap(scene, own, begin, t)
     any_law = evaluate_slots(scene, own, t)
-    measure(own, begin, own.weights.dt)
-    return int(more or (any_law and iteration == 0))
+    if not own.options.exact:
+        measure(own, begin, own.weights.dt)
+    changed = own.weights.modes_changed and iteration < SETS
+    return int(more or changed or own.options.exact or (any_law and iteration == 0))
 
 
 @phase
@@ -83,13 +106,13 @@ def act_by_gap(scene, own, begin, t):
     """Contacts act on velocity level where a forecast gap is not positive: (37) with q* = retract(q_0, h v_0), or the smooth positions."""
     model, it, slots, g = scene.model, own.it, own.slots, scene.work.g
     for j in range(model.size.n_u):
-        it.w[j] = own.weights.dt * begin.u[j] if own.options.activation == BY_GAP else it.delta[j]
+        it.ahead[j] = own.weights.dt * begin.u[j] if own.options.activation == BY_GAP else it.delta[j]
     if own.options.activation != BY_GAP:
         for s in range(first_velocity_slot(model.size)):
             for j in range(model.size.n_u):
-                it.w[j] -= slots.reach_delta[s] * own.Z[slots.row[s], j] * slots.mu[s]
+                it.ahead[j] -= slots.reach_delta[s] * own.Z[slots.row[s], j] * slots.mu[s]
     q = scene.between.q
-    move(own.at, model.at.kinematics, model.p, begin.q, it.w, t, own.q_mid, own.B, it.tmp, q)
+    move(own.at, model.at.kinematics, model.p, begin.q, it.ahead, t, own.q_mid, own.B, it.tmp, q)
     ahead = scene.work.slack
     call_vector(model.at.gap, t, q, begin.u, model.p, ahead)
     for l in range(model.size.n_N):
@@ -119,7 +142,7 @@ def evaluate_slots(scene, own, t):
     model, slots, size, it, rows = scene.model, own.slots, scene.model.size, own.it, own.rows
     WT, Z, some = scene.work.WT, own.Z, False
     for i in range(size.n_rows):
-        rows.gamma_1[i] = scene.work.zeta[i] + dot(WT[i], it.v)
+        rows.gamma_1[i] = scene.work.zeta[i] + row_times(own.W_start, own.W_columns, WT, i, it.v)
     if own.options.form == A:
         call_vector(model.at.kappa, t, own.q, it.v, model.p, rows.kappa)
         accelerations_of_iterate(slots, it, Z, own.weights.gamma)
@@ -131,12 +154,13 @@ def evaluate_slots(scene, own, t):
             continue
         some = True
         inverse_mass_row(own.at, WT, Z, own.Z_known, i)
-        slots.size[s] = abs(dot(WT[i], Z[i])) ** 0.5
+        slots.size[s] = abs(row_times(own.W_start, own.W_columns, WT, i, Z[i])) ** 0.5
         slots.xi[s] = rows.gamma_1[i]
         if slots.level[s] == POSITION:
             slots.xi[s] = slots.scale[s] * (scene.work.g[i] if s < size.n_N else own.g_J[s - size.n_N])
         elif slots.level[s] == ACCELERATION:
-            slots.xi[s] = own.weights.gamma * stabilised(own, size, i, rows.kappa[i] + dot(WT[i], it.w))
+            acceleration = rows.kappa[i] + row_times(own.W_start, own.W_columns, WT, i, it.w)
+            slots.xi[s] = own.weights.gamma * stabilised(own, size, i, acceleration)
         if not slots.known[s]:
             along = own.Z_0 if slots.level[s] == POSITION and own.options.form == GGL else Z
             answer(
@@ -200,8 +224,11 @@ def measure(own, begin, dt):
         )
     weights.scale = max(weights.scale, in_norm_of_mass(row_start, columns, M, it.v))
     for s in range(slots.row.size):
-        if slots.acts[s] and slots.place[s] >= 0 and slots.size[s] > 0.0:
+        asked = slots.place[s] >= 0 or slots.level[s] == POSITION
+        if slots.acts[s] and asked and slots.size[s] > 0.0:
             error = max(error, abs(slots.xi[s] + slots.xi_0[s] - slots.xi_lin[s]) / slots.size[s])
+    if weights.residual > ROUNDING * weights.scale:
+        error = max(error, weights.residual / weights.forces * weights.scale)
     weights.error = error
 
 
@@ -276,21 +303,23 @@ def assemble(own, size, WT, bounds, info):
         k, i = slots.place[s], slots.row[s]
         if not slots.acts[s] or k < 0:
             continue
-        level, W = slots.level[s], WT[i]
-        c = dot(W, it.ddelta if level == POSITION else (it.dv if level == VELOCITY else it.dy))
+        level, start, columns = slots.level[s], own.W_start, own.W_columns
+        moved = it.ddelta if level == POSITION else (it.dv if level == VELOCITY else it.dy)
+        c = row_times(start, columns, WT, i, moved)
         c = slots.xi[s] + slots.xi_0[s] + c * (weights.gamma if level == ACCELERATION else slots.scale[s])
         for r in range(first_velocity_slot(size) + size.n_rows):
             m = slots.place[r]
             if not slots.acts[r] or (m < 0 and slots.mu[r] == 0.0):
                 continue
-            effect = dot(W, slots.dy[r])
+            effect = row_times(start, columns, WT, i, slots.dy[r])
             if level == POSITION:
                 along = own.Z_0 if slots.level[r] == POSITION and own.options.form == GGL else own.Z
-                effect = weights.beta * effect + slots.reach_delta[r] * dot(W, along[slots.row[r]])
-                effect *= slots.scale[s]
+                direct = row_times(start, columns, WT, i, along[slots.row[r]])
+                effect = (weights.beta * effect + slots.reach_delta[r] * direct) * slots.scale[s]
             else:
                 share = 1.0 if level == ACCELERATION else slots.reach_v[r]
-                effect = weights.gamma * effect + share * dot(W, own.Z[slots.row[r]])
+                direct = row_times(start, columns, WT, i, own.Z[slots.row[r]])
+                effect = weights.gamma * effect + share * direct
             c -= effect * slots.mu[r]
             if m >= 0:
                 G[k, m] = effect

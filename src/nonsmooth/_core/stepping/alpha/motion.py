@@ -29,6 +29,9 @@ from nonsmooth._core.stepping.alpha.records import (
 )
 from nonsmooth._core.stepping.phases import bounds_of_forces
 
+#: Tangents of an iteration: as it was in the last one; the first one of a step; a new one.
+KEPT, FIRST, FRESH = 0, 1, 2
+
 # linear algebra and retraction are called at their addresses: linked in, they would be compiled again with every part
 SOLVE, FACTORISE = void(int64, f8_1), int64(int64, f8_1)
 FACTORISE_MASS = int64(int64, float64, f8_ro, f8_ro, f8_ro)
@@ -134,7 +137,9 @@ def evaluate(at_scene, at_state, t, moved):
     if call_mass(own.at.factorise_mass, own.at.mass, t, q, v, model.p) != 0:
         return MASS_SINGULAR
     if size.n_rows > 0:
-        call_matrix(model.at.directions, t, q, v, model.p, work.WT)
+        if not (size.constant_W and own.weights.directions):
+            call_matrix(model.at.directions, t, q, v, model.p, work.WT)
+            own.weights.directions = 1
         if size.has_zeta:
             call_vector(model.at.zeta, t, q, v, model.p, work.zeta)
         if size.has_bounds:
@@ -182,6 +187,26 @@ def in_norm_of_mass(row_start, columns, M, x):
 
 
 @phase
+def row_times(start, columns, WT, i, x):
+    """Row i of W^T times x, on the pattern of W^T."""
+    s = 0.0
+    for k in range(start[i], start[i + 1]):
+        s += WT[i, columns[k]] * x[columns[k]]
+    return s
+
+
+@phase
+def residual(row_start, columns, M, K, y, rho, out):
+    """out -= M y + K rho, both on the pattern of the tangent."""
+    for i in range(out.size):
+        s = 0.0
+        for k in range(row_start[i], row_start[i + 1]):
+            j = columns[k]
+            s += M[k] * y[j] + K[k] * rho[j]
+        out[i] -= s
+
+
+@phase
 def dot(x, y):
     """x^T y."""
     s = 0.0
@@ -192,50 +217,65 @@ def dot(x, y):
 
 @kernel(PART, part=True)
 def change(at_scene, at_state, t, fresh):
-    """The tangent at the iterate and the changes of Newton's method with the multipliers as they are. Returns a status."""
+    """The tangent at the iterate, unless that of the last iteration serves, and the changes of Newton's method with the multipliers as
+    they are. Returns a status."""
     scene = scene_at(at_scene)
     own = alpha_at(scene.at.own)
-    it, rows, slots, weights, size, WT = (
-        own.it,
-        own.rows,
-        own.slots,
-        own.weights,
-        scene.model.size,
-        scene.work.WT,
-    )
-    n_u, Z, Z_known = size.n_u, own.Z, own.Z_known
-    if not (own.options.linear and weights.cached == weights.dt) or fresh:
-        status = tangent(own.at, weights, it, own, scene.model.p, t, fresh)
-        if status != OK:
-            return status
+    it, weights, n_u = own.it, own.weights, scene.model.size.n_u
+    status = newest_tangent(own, scene.model, t, fresh)
+    if status != OK:
+        return status
+    defects(own, scene.model, scene.work.WT)
     for j in range(n_u):
-        it.ddelta[j] = it.delta_hat[j] + weights.beta * it.y[j] - it.delta[j]
-        it.dv[j] = it.v_hat[j] + weights.gamma * it.y[j] - it.v[j]
         it.dy[j] = scene.work.h[j]
-    for i in range(size.n_rows):
-        if (rows.nu_hat[i] != 0.0 or rows.La_hat[i] != 0.0) and not left_alone(
-            own, scene.model.laws.link, i, size.n_N
-        ):
-            inverse_mass_row(own.at, WT, Z, Z_known, i)
-            for j in range(n_u):
-                it.ddelta[j] -= Z[i, j] * rows.nu_hat[i]
-                it.dv[j] -= Z[i, j] * rows.La_hat[i]
-    for s in range(slots.row.size):
-        if slots.mu[s] != 0.0:
-            i = slots.row[s]
-            inverse_mass_row(own.at, WT, Z, Z_known, i)
-            along = own.Z_0 if slots.level[s] == POSITION and own.options.form == GGL else Z
-            for j in range(n_u):
-                it.ddelta[j] += slots.reach_delta[s] * along[i, j] * slots.mu[s]
-                it.dv[j] += slots.reach_v[s] * Z[i, j] * slots.mu[s]
-    add_times(own.row_start, own.columns, own.M, -1.0, it.y, it.dy)
-    add_times(own.row_start, own.columns, own.K, -1.0, it.ddelta, it.dy)
-    add_times(own.row_start, own.columns, own.D, -1.0, it.dv, it.dy)
+    residual(own.row_start, own.columns, own.M, own.K, it.y, it.ddelta, it.dy)
+    if own.options.damped:
+        add_times(own.row_start, own.columns, own.D, -1.0, it.dv, it.dy)
     call_solve(own.at.solve, own.at.factors, it.dy)
     for j in range(n_u):
         it.ddelta[j] += weights.beta * it.dy[j]
         it.dv[j] += weights.gamma * it.dy[j]
     return OK
+
+
+@phase
+def newest_tangent(own, model, t, fresh):
+    """The tangent where it is asked for, and first of all, unless that of a linear model is kept. Returns a status.
+
+    One that is kept may be old, but not its M: the residual is made of it.
+    """
+    it, at = own.it, own.at
+    kept = own.options.linear and own.weights.cached == own.weights.dt
+    if fresh == FRESH or (fresh == FIRST and not kept):
+        return tangent(at, own.weights, it, own, model.p, t, fresh)
+    if not model.size.constant_M:
+        call_tangent(at.weigh, at.tangent, t, own.q, it.v, it.y, own.la, model.p, 1.0, 0.0, 0.0, own.M)
+    return OK
+
+
+@phase
+def defects(own, model, WT):
+    """-rho: from delta and v of the iterate to those that y and the multipliers make."""
+    it, rows, slots, weights, Z, size = own.it, own.rows, own.slots, own.weights, own.Z, model.size
+    for j in range(size.n_u):
+        it.ddelta[j] = it.delta_hat[j] + weights.beta * it.y[j] - it.delta[j]
+        it.dv[j] = it.v_hat[j] + weights.gamma * it.y[j] - it.v[j]
+    for i in range(size.n_rows):
+        if (rows.nu_hat[i] != 0.0 or rows.La_hat[i] != 0.0) and not left_alone(
+            own, model.laws.link, i, size.n_N
+        ):
+            inverse_mass_row(own.at, WT, Z, own.Z_known, i)
+            for j in range(size.n_u):
+                it.ddelta[j] -= Z[i, j] * rows.nu_hat[i]
+                it.dv[j] -= Z[i, j] * rows.La_hat[i]
+    for s in range(slots.row.size):
+        if slots.mu[s] != 0.0:
+            i = slots.row[s]
+            inverse_mass_row(own.at, WT, Z, own.Z_known, i)
+            along = own.Z_0 if slots.level[s] == POSITION and own.options.form == GGL else Z
+            for j in range(size.n_u):
+                it.ddelta[j] += slots.reach_delta[s] * along[i, j] * slots.mu[s]
+                it.dv[j] += slots.reach_v[s] * Z[i, j] * slots.mu[s]
 
 
 @phase
@@ -250,7 +290,7 @@ def left_alone(own, link, i, n_N):
 def tangent(at, weights, it, own, p, t, fresh):
     """M, K, D and the factors of A = M + gamma' D + beta' K; those of a linear model are kept. Returns a status."""
     q, v = own.q, it.v
-    if own.options.linear and not fresh:
+    if own.options.linear and fresh != FRESH:
         t, q, v = 0.0, own.q_mid, it.tmp  # the same numbers whatever state it is asked at
         for i in range(q.size):
             q[i] = 0.0
@@ -260,6 +300,8 @@ def tangent(at, weights, it, own, p, t, fresh):
     for s in range(own.slots.row.size):
         own.slots.known[s] = 0
     for part in range(3):
+        if part == 1 and not own.options.damped:
+            continue
         values = own.M if part == 0 else (own.D if part == 1 else own.K)
         cM, cD, cK = 1.0 * (part == 0), 1.0 * (part == 1), 1.0 * (part == 2)
         call_tangent(at.weigh, at.tangent, t, q, v, it.y, own.la, p, cM, cD, cK, values)

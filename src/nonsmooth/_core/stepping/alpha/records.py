@@ -45,6 +45,9 @@ Options = scalars(
     baumgarte_1=float,  # 2 alpha and
     baumgarte_0=float,  # beta^2 of (71c)
     linear=int,  # the tangent is the same everywhere: found once
+    exact=int,  # ... and the model says so itself: one iteration solves the step, nothing is left to be measured
+    damped=int,  # D is not zero
+    apart=int,  # the three sub-problems of Algorithm 1 one after the other, instead of both levels at once
 )
 
 Weights = scalars(
@@ -53,12 +56,16 @@ Weights = scalars(
     beta=float,  # beta' = h^2 beta (1 - alpha_f)/(1 - alpha_m)
     gamma=float,  # gamma' = h gamma (1 - alpha_f)/(1 - alpha_m)
     cached=float,  # dt of the tangent that is kept (linear models)
+    directions=int,  # W, where it is constant, has been evaluated
     error=float,  # of the iterate, and the
     scale=float,  # velocities it is measured by
+    residual=float,  # of (65a-c) as a velocity, where sub-problems are solved apart,
+    forces=float,  # and the largest of its terms
+    modes_changed=int,  # since the last sub-problem on acceleration level, whose laws follow from them
 )
 
 #: What is remembered, in this order: numbers, arrays by velocity, arrays by row.
-HEAD = ("ready", "newton", "jumped", "work_forces", "work_normal", "work_friction", "work_joints")
+HEAD = ("ready", "newton", "jumped", "work_forces", "work_normal", "work_friction", "work_joints", "dt")
 BY_VELOCITY = ("w", "a", "y", "U", "W")
 BY_ROW = ("lam", "eta", "La", "nu", "sets")
 
@@ -94,6 +101,7 @@ class Iterate(NamedTuple):
     delta_hat: np.ndarray  # what the step starts from, (65j, k)
     v_hat: np.ndarray
     tmp: np.ndarray
+    ahead: np.ndarray  # displacement of a forecast
     w: np.ndarray
     w_0: np.ndarray
     a_0: np.ndarray
@@ -114,6 +122,7 @@ class History(NamedTuple):
     acts: np.ndarray  # on acceleration level
     tau: np.ndarray  # slip: tangential force per normal force
     fixed: np.ndarray  # slip of elements: given force
+    xi_lin: np.ndarray  # relative acceleration as the last problem had it
 
 
 class Alpha(NamedTuple):
@@ -128,6 +137,8 @@ class Alpha(NamedTuple):
     problem: Problem
     row_start: np.ndarray  # pattern of the tangent
     columns: np.ndarray
+    W_start: np.ndarray  # pattern of W^T
+    W_columns: np.ndarray
     M: np.ndarray
     K: np.ndarray
     D: np.ndarray
@@ -136,6 +147,8 @@ class Alpha(NamedTuple):
     Z: np.ndarray  # M^-1 W, one row each
     Z_known: np.ndarray
     Z_0: np.ndarray  # directions of (73a)
+    Y: np.ndarray  # A^-1 W, of the sub-problems of Algorithm 1
+    Y_known: np.ndarray
     g_J: np.ndarray
     q: np.ndarray  # where functions are evaluated, with `it.v`
     q_mid: np.ndarray
@@ -148,8 +161,8 @@ class Alpha(NamedTuple):
     bounds_0: np.ndarray  # force bounds at the begin of the step
 
 
-def make_alpha(at, size, pattern, problem, laws_of_rows):
-    """The record for a model of that size; `pattern` of the tangent."""
+def make_alpha(at, size, pattern, pattern_W, problem, laws_of_rows):
+    """The record for a model of that size; patterns of the tangent and of W^T."""
     n_u, rows = size.n_u, max(size.n_rows, 1)
     n_P, laws = size.n_N + size.n_joints, max(size.n_laws, 1)
     n = max(n_P + size.n_rows, 1)
@@ -167,8 +180,10 @@ def make_alpha(at, size, pattern, problem, laws_of_rows):
     by_row = lambda: np.zeros((rows, n_u))  # noqa: E731
     return Alpha(
         at, Options(), Weights(), slots, Iterate(*(np.zeros(n_u) for _ in Iterate._fields)),
-        History(*(np.zeros(rows) for _ in History._fields)), problem, pattern.row_start, pattern.columns, *values, la=np.zeros(rows),
-        Z=by_row(), Z_known=ints(rows), Z_0=by_row(), g_J=np.zeros(max(size.n_joints, 1)), q=np.zeros(size.n_q),
+        History(*(np.zeros(rows) for _ in History._fields)), problem, pattern.row_start, pattern.columns,
+        pattern_W.row_start, pattern_W.columns, *values, la=np.zeros(rows),
+        Z=by_row(), Z_known=ints(rows), Z_0=by_row(), Y=by_row(), Y_known=ints(rows) + 1,
+        g_J=np.zeros(max(size.n_joints, 1)), q=np.zeros(size.n_q),
         q_mid=np.zeros(size.n_q), B=np.zeros((size.n_q, n_u) if size.has_B else (1, 1)), modes=ints(laws),
         candidate=ints(max(size.n_N, 1)), closed=ints(laws), place_V=ints(laws), law_of=laws_of_rows, bounds_0=np.zeros(2 * rows),
     )  # fmt: skip
@@ -187,8 +202,8 @@ def _example():
     slots = Slots(ints, ints, one, one, one, ints, ints, *[one] * 5, square, ints)
     return Alpha(
         address_record(**dict.fromkeys(ADDRESSES, 0)), Options(), Weights(), slots, Iterate(*[one] * len(Iterate._fields)),
-        History(*[one] * len(History._fields)), PROBLEM, ints, ints, one, one, one, one, one, square, ints, square, one, one, one,
-        square, ints, ints, ints, ints, ints, one,
+        History(*[one] * len(History._fields)), PROBLEM, *[ints] * 4, one, one, one, one, one, square, ints, square, square, ints, one, one,
+        one, square, ints, ints, ints, ints, ints, one,
     )  # fmt: skip
 
 
@@ -220,7 +235,7 @@ class Memory(NamedTuple):
 def memory(own, n_u, n_rows):
     """Views of ``state.own``."""
     r = max(n_rows, 1)
-    i = 7
+    i = 8
     j = i + 5 * n_u
     return Memory(
         own[0:i], own[i : i + n_u], own[i + n_u : i + 2 * n_u], own[i + 2 * n_u : i + 3 * n_u], own[i + 3 * n_u : i + 4 * n_u],

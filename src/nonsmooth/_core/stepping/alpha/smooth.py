@@ -28,7 +28,7 @@ from nonsmooth._core.records.laws import (
 from nonsmooth._core.records.scene import scene_at
 from nonsmooth._core.records.status import NON_FINITE, OK, UNCONVERGED
 from nonsmooth._core.stepping.alpha.laws import ACCEPTED_LAWS, add_law
-from nonsmooth._core.stepping.alpha.motion import call_solve, dot, inverse_mass_row
+from nonsmooth._core.stepping.alpha.motion import call_solve, inverse_mass_row, row_times
 from nonsmooth._core.stepping.alpha.records import LITERAL, PART, RESTING, alpha_at
 
 REST = 0.5  # of what a step's acceleration does to a velocity: slower contacts rest
@@ -50,9 +50,15 @@ def accelerate(at_scene, at_state, t, asked):
     """
     scene = scene_at(at_scene)
     own = alpha_at(scene.at.own)
+    if scene.model.size.n_rows > 0:
+        curvature(own, scene.model, scene.work, t)
+    return smooth_laws(scene, own, asked, own.Z, own.Z_known)
+
+
+@phase
+def smooth_laws(scene, own, asked, Z, Z_known):
+    """w = y + Z lambda~ by the laws of acceleration level. Returns a status."""
     model, size, rows, it, work = scene.model, scene.model.size, own.rows, own.it, scene.work
-    if size.n_rows > 0:
-        curvature(model, work, rows, own.q, it.v, t)
     rounds = 2 if asked == WITH_CONTACTS and own.options.smooth >= RESTING else 1
     for k in range(rounds):
         if k == 0 and asked != AS_BEFORE:
@@ -65,28 +71,29 @@ def accelerate(at_scene, at_state, t, asked):
         for i in range(size.n_rows):
             rows.lam[i] = rows.fixed[i]
             if rows.acts[i] != OUT:
-                inverse_mass_row(own.at, work.WT, own.Z, own.Z_known, i)
+                inverse_mass_row(own.at, work.WT, Z, Z_known, i)
             if rows.fixed[i] != 0.0:
-                push(own.Z[i], rows.fixed[i], it.w)
+                push(Z[i], rows.fixed[i], it.w)
         list_resting(own, model.laws, size)
         n, m = own.problem.count.laws, own.problem.count.rows
         if m == 0:
             continue
-        if not delassus(own, model, work, asked == ON_VELOCITY_LEVEL):
+        if not delassus(own, model, work, Z, asked == ON_VELOCITY_LEVEL):
             return NON_FINITE
         scene.info.residual = call_solver(own.problem.at.solve, own.at.problem, 1.0, n, m)
-        take(own, model)
+        take(own, model, Z)
         if not scene.info.residual <= max(own.problem.options.tol, ACCEPTED_LAWS):
             return UNCONVERGED
     return OK
 
 
 @phase
-def curvature(model, work, rows, q, v, t):
+def curvature(own, model, work, t):
     """kappa and relative velocities of all rows."""
-    call_vector(model.at.kappa, t, q, v, model.p, rows.kappa)
+    rows, v = own.rows, own.it.v
+    call_vector(model.at.kappa, t, own.q, v, model.p, rows.kappa)
     for i in range(model.size.n_rows):
-        rows.gamma_1[i] = work.zeta[i] + dot(work.WT[i], v)
+        rows.gamma_1[i] = work.zeta[i] + row_times(own.W_start, own.W_columns, work.WT, i, v)
 
 
 @phase
@@ -118,7 +125,7 @@ def choose_contacts(own, laws, size, WT):
             continue
         rests = own.options.smooth == LITERAL or laws.e[l] == 0.0
         if not rests:
-            free = rows.kappa[l] + dot(WT[l], own.it.w)
+            free = rows.kappa[l] + row_times(own.W_start, own.W_columns, WT, l, own.it.w)
             rests = abs(rows.gamma_1[l]) <= REST * own.weights.dt * abs(free)
         if rests:
             rows.acts[l] = IN
@@ -180,21 +187,18 @@ def list_resting(own, laws, size):
 
 
 @phase
-def delassus(own, model, work, on_velocity):
+def delassus(own, model, work, Z, on_velocity):
     """G and c = W^T y + kappa; columns of contacts that slip carry their friction. Returns whether all is finite."""
     problem, rows, laws, WT, size = own.problem, own.rows, model.laws, work.WT, model.size
-    active, it = problem.laws, own.it
+    active, it, start, columns = problem.laws, own.it, own.W_start, own.W_columns
     if on_velocity:  # (v^ + gamma' y)/gamma'
         for j in range(size.n_u):
             it.tmp[j] = it.v_hat[j] / own.weights.gamma + it.y[j]
     for a in range(problem.count.laws):
         for d in range(active.dim[a]):
             i, k = laws.row[active.law[a]] + d, active.row[a] + d
-            c = (
-                work.zeta[i] / own.weights.gamma + dot(WT[i], it.tmp)
-                if on_velocity
-                else rows.kappa[i] + dot(WT[i], it.w)
-            )
+            motion = row_times(start, columns, WT, i, it.tmp if on_velocity else it.w)
+            c = motion + (work.zeta[i] / own.weights.gamma if on_velocity else rows.kappa[i])
             problem.rows.c[k] = c
             problem.rows.P[k] = rows.lam_0[i]
             problem.rows.lo[k], problem.rows.hi[k] = work.bounds[i], work.bounds[size.n_rows + i]
@@ -203,17 +207,17 @@ def delassus(own, model, work, on_velocity):
             for b in range(problem.count.laws):
                 l = active.law[b]
                 for e in range(active.dim[b]):
-                    s = dot(WT[i], own.Z[laws.row[l] + e])
+                    s = row_times(start, columns, WT, i, Z[laws.row[l] + e])
                     if active.kind[b] == HALF_LINE:
                         for m in range(size.n_rows - size.n_J):
                             if rows.tau[m] != 0.0 and laws.link[own.law_of[m]] == l:
-                                s += dot(WT[i], own.Z[m]) * rows.tau[m]
+                                s += row_times(start, columns, WT, i, Z[m]) * rows.tau[m]
                     problem.G[k, active.row[b] + e] = s
     return True
 
 
 @phase
-def take(own, model):
+def take(own, model, Z):
     """lambda~ of the solution, friction of contacts that slip, and w."""
     problem, rows, laws = own.problem, own.rows, model.laws
     for a in range(problem.count.laws):
@@ -221,11 +225,12 @@ def take(own, model):
         for d in range(problem.laws.dim[a]):
             i = laws.row[l] + d
             rows.lam[i] = problem.rows.P[problem.laws.row[a] + d]
-            push(own.Z[i], rows.lam[i], own.it.w)
+            rows.xi_lin[i] = problem.rows.xi[problem.laws.row[a] + d]
+            push(Z[i], rows.lam[i], own.it.w)
     for m in range(model.size.n_rows - model.size.n_J):
         if rows.tau[m] != 0.0 and rows.acts[m] == GIVEN:
             rows.lam[m] = rows.tau[m] * rows.lam[laws.row[laws.link[own.law_of[m]]]]
-            push(own.Z[m], rows.lam[m], own.it.w)
+            push(Z[m], rows.lam[m], own.it.w)
 
 
 @phase
@@ -236,7 +241,7 @@ def modes_at_start(own, model, work, v):
         for j in range(size.n_u):
             speed = max(speed, abs(WT[i, j] * v[j]))
     for l in range(size.n_N):
-        free = rows.kappa[l] + dot(WT[l], own.it.w)
+        free = rows.kappa[l] + row_times(own.W_start, own.W_columns, WT, l, own.it.w)
         ahead = work.g[l] + dt * (rows.gamma_1[l] + 0.5 * dt * free)
         slow = abs(rows.gamma_1[l]) <= max(REST * dt * abs(free), STICKS * speed)
         own.modes[l] = CONSTRAINT if ahead <= 0.0 and free < 0.0 and slow else INACTIVE

@@ -29,11 +29,11 @@ with the constraint on acceleration level, (71c); PV is (74), PV-GGL (73) with U
 """
 
 from nonsmooth._core.jit import kernel, phase
-from nonsmooth._core.records.laws import CONSTRAINT
+from nonsmooth._core.records.laws import CONSTRAINT, LOWER, UPPER
 from nonsmooth._core.records.scene import STEP, scene_at, state_at
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK, UNCONVERGED
-from nonsmooth._core.stepping.alpha.laws import begin_laws, write_laws
-from nonsmooth._core.stepping.alpha.motion import dot, predict, weights_of
+from nonsmooth._core.stepping.alpha.laws import begin_laws, forecast, write_laws
+from nonsmooth._core.stepping.alpha.motion import FIRST, FRESH, KEPT, predict, row_times, weights_of
 from nonsmooth._core.stepping.alpha.records import (
     GGL,
     PART,
@@ -60,7 +60,9 @@ from nonsmooth._core.stepping.phases import first_change
 
 MAX_NEWTON = 40
 ACCEPTED = 1e-9  # a change of this size that does not get smaller is rounding
-FRESH = 6  # from this iteration on a tangent that was kept is found anew
+STAGNANT = 1e-6  # ... and after many iterations with tangents of their own: stiff structures near rest, whose forces are rounding
+LATE = 6  # from this iteration on every one has a tangent of its own
+SLOW = 0.02  # an iteration that gains less asks for a new tangent
 BEGIN, MOVED = 0, 1
 
 
@@ -71,22 +73,30 @@ def alpha_step(at_scene, at_state, t, dt):
     own = alpha_at(scene.at.own)
     at, weights, t_1 = own.at, own.weights, t + dt
     weights.dt = dt
-    weights.scale = 0.0
+    weights.scale = weights.residual = 0.0
+    weights.modes_changed = 0
     status = call_part(at.begin, at_scene, at_state, t, 0)  # a_0, lambda~_0; delta^, v^, nu^, Lambda^
     if status != OK:
         return status
-    last = 1e300
+    last, which = 1e300, FIRST
     for iteration in range(MAX_NEWTON):
         status = call_part(at.evaluate, at_scene, at_state, t_1, MOVED)  # M, f, g, W
+        if (
+            own.options.exact
+            and iteration > 0
+            and status == OK
+            and not closes(own, scene.work.g, scene.model.size.n_N)
+        ):
+            return call_part(at.finish, at_scene, at_state, t, iteration)
         if status == OK:
-            status = call_part(
-                at.change, at_scene, at_state, t_1, int(iteration >= FRESH)
-            )  # A, dy, d delta, dv
+            status = call_part(at.change, at_scene, at_state, t_1, which)  # A, dy, d delta, dv
         if status != OK:
             return status
         unsettled = call_part(at.speak, at_scene, at_state, t_1, iteration)  # xi, A^-1 of every slot
         limit = weights.scale * own.options.tol
-        rounded = weights.error <= ACCEPTED * weights.scale and not weights.error < 0.5 * last
+        which = FRESH if iteration + 1 >= LATE or weights.error > SLOW * last else KEPT
+        limit_of_rounding = (ACCEPTED if iteration < 2 * LATE else STAGNANT) * weights.scale
+        rounded = weights.error <= limit_of_rounding and not weights.error < 0.5 * last
         if not unsettled and (weights.error <= limit or rounded):
             return call_part(at.finish, at_scene, at_state, t, iteration)  # lambda~, v~', a_1, books
         last = 1e300 if unsettled else weights.error
@@ -95,6 +105,15 @@ def alpha_step(at_scene, at_state, t, dt):
             return status
     scene.info.residual = weights.error / max(weights.scale, 1e-300)
     return IMPLICIT_UNSOLVED
+
+
+@phase
+def closes(own, g, n_N):
+    """Whether a contact is closed that no one thought of."""
+    for l in range(n_N):
+        if g[l] < 0.0 and own.candidate[l] == 0:
+            return True
+    return False
 
 
 @kernel(PART, part=True)
@@ -112,7 +131,9 @@ def begin_step(at_scene, at_state, t, _):
     for j in range(size.n_u):
         it.f_0[j] = scene.work.h[j]
     for i in range(size.n_rows):
-        rows.gamma_0[i] = scene.work.zeta[i] + dot(scene.work.WT[i], begin.u)
+        rows.gamma_0[i] = scene.work.zeta[i] + row_times(
+            own.W_start, own.W_columns, scene.work.WT, i, begin.u
+        )
         if x.form == GGL:
             for j in range(size.n_u):
                 own.Z_0[i, j] = scene.work.WT[i, j]
@@ -121,13 +142,20 @@ def begin_step(at_scene, at_state, t, _):
     fresh = old.head[0] == 0.0
     if (fresh and (x.start != ZERO or x.restart)) or (x.restart and old.head[2] != 0.0):
         status = consistent(at_scene, at_state, t, fresh)
-    else:  # zeros at a start
+    else:  # zeros at a start; a belongs to t + (alpha_m - alpha_f) dt, whatever dt was
+        share = own.weights.dt / old.head[7] if old.head[7] > 0.0 else 1.0
         for j in range(size.n_u):
-            it.w_0[j], it.a_0[j] = old.w[j], old.a[j]
+            it.w_0[j], it.a_0[j] = (
+                old.w[j],
+                old.a[j] if share == 1.0 else old.w[j] + share * (old.a[j] - old.w[j]),
+            )
         for i in range(size.n_rows):
-            rows.lam_0[i], rows.eta_0[i] = old.lam[i], old.eta[i]
+            rows.lam_0[i] = old.lam[i]
+            rows.eta_0[i] = old.eta[i] if share == 1.0 else old.lam[i] + share * (old.eta[i] - old.lam[i])
     predict(own, begin, old, size, own.weights.dt)
     begin_laws(own, scene.model, begin, scene.end)
+    if x.apart:
+        forecast(own, scene.model, begin.modes)
     return status
 
 
@@ -188,11 +216,13 @@ def finish_step(at_scene, at_state, t, newton):
     for l in range(size.n_laws):
         own.modes[l] = end.modes[l]
     status = OK
-    if form >= PVV:
+    if form >= PVV and not own.options.apart:  # (there they are the iterate)
         asked = WITH_CONTACTS if form == PVA else ON_VELOCITY_LEVEL
         status = call_part(own.at.accelerate, at_scene, at_state, t_1, asked)
-    else:
+    elif form < PVV:
         multipliers_of_impulses(own, end.P)
+    if form == PVA and not own.options.apart:
+        reversals(own, model, begin.modes, end.modes)
     if status == UNCONVERGED and scene.ask.accept:
         scene.books.unconverged += 1
         scene.books.unconverged_t = t_1
@@ -200,7 +230,9 @@ def finish_step(at_scene, at_state, t, newton):
     if status != OK:
         return status
     remember(own, size, end, new)
-    new.head[0], new.head[1], new.head[2] = 1.0, newton, jumped(own, size, begin, end)
+    new.head[0], new.head[1], new.head[2], new.head[7] = (
+        1.0, newton, jumped(own, size, begin, end), own.weights.dt
+    )  # fmt: skip
     info.iterations = newton
     info.changed = first_change(model, begin, end)
     info.ready = 1
@@ -209,6 +241,17 @@ def finish_step(at_scene, at_state, t, newton):
     if scene.ask.books:
         keep_books(scene, own, new, t_1)
     return OK
+
+
+@phase
+def reversals(own, model, before, after):
+    """What slipped, stands still at the end of the step and cannot hold on acceleration level slips on: the way its force says."""
+    for l in range(model.size.n_N, model.size.n_laws):
+        k = own.place_V[l]
+        if k < 0 or model.laws.link[l] < 0 or after[l] != CONSTRAINT:
+            continue
+        if before[l] == UPPER or before[l] == LOWER:
+            after[l] = own.problem.laws.mode[k]
 
 
 @phase

@@ -1,0 +1,115 @@
+"""Step-size control of the generalized-alpha method: one trial of a step, compiled.
+
+Local error of positions, with sigma = alpha_m - alpha_f the shift of a (erratum 2), in steps of length h:
+
+    e = |beta + sigma/2 - 1/6| h^2 |Delta|,    Delta = w_1 - w_0 or (a_1 - w_1)/sigma, whichever is larger: both are h dw/dt
+    e + h |J|                                  where the structure changes: the instant of an impact is known to a step, no better
+
+The first follows from (65j) with a = w + sigma h dw/dt: (65k) is exact to this order. After changes of structure accelerations are made
+consistent again (sec. 4.4), so that the next step has no memory.
+
+Errors are relative to how far a coordinate has moved from the start, at least a hundredth of how far the farthest one has, lengths
+compared in the norm of the masses: units and the origin do not matter.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nonsmooth._core.jit import by_reference, kernel, phase, scalars
+from nonsmooth._core.records.scene import STEP, Books, call_step, scene_at
+from nonsmooth._core.records.status import OK, REJECTED, STEP_UNDERFLOW
+from nonsmooth._core.stepping.adaptive import choose_next, copy_books, length_of_step, shorten
+from nonsmooth._core.stepping.alpha.records import alpha_at, memory
+
+SMALL_PART = 0.01
+SHORT = 1e-3  # of the span: what velocities move in it counts as moved
+
+Control = scalars(
+    "Control",
+    rtol=float,
+    dt_next=float,
+    dt_min=float,
+    dt_max=float,
+    span=float,
+    alpha=float,  # safety, least and largest change of a step
+    alpha_min=float,
+    alpha_max=float,
+)
+
+
+class Controlled(NamedTuple):
+    """What the control works on."""
+
+    control: Any
+    moved: np.ndarray  # from the start, by velocity
+    size: np.ndarray  # largest of it so far
+    kept: Any  # books before the step
+
+
+def make_controlled(n_u):
+    """The record for a model with so many velocities."""
+    return Controlled(Control(), np.zeros(n_u), np.zeros(n_u), Books())
+
+
+_, controlled_at = by_reference(make_controlled(1))
+
+
+@kernel(STEP, part=True)
+def controlled_step(at_scene, at_state, t, left):
+    """One trial of a step."""
+    scene = scene_at(at_scene)
+    own, ours = alpha_at(scene.at.own), controlled_at(scene.at.control)
+    control, info = ours.control, scene.info
+    h, t_new = length_of_step(control, t, scene.ask.t_stop)
+    info.dt = h
+    if not t < t_new:
+        return STEP_UNDERFLOW
+    copy_books(scene.books, ours.kept)
+    status = call_step(scene.at.base, at_scene, at_state, t, h)
+    info.base_steps += 1
+    if status != OK:
+        copy_books(ours.kept, scene.books)
+        return shorten(control, status, h)
+    jumps = memory(scene.end.own, scene.model.size.n_u, scene.model.size.n_rows).head[2] != 0.0
+    error = local_error(own, ours, scene.end, scene.model.size, h, jumps)
+    choose_next(control, h, error, 0 if jumps else 2)
+    if error > 1.0 and h > control.dt_min:
+        copy_books(ours.kept, scene.books)
+        return REJECTED
+    for j in range(ours.moved.size):
+        ours.moved[j] += own.it.delta[j]
+        ours.size[j] = max(ours.size[j], abs(ours.moved[j]))
+    info.t_new, info.error = t_new, error
+    return OK
+
+
+@phase
+def local_error(own, ours, end, size, h, jumps):
+    """The largest error of a coordinate in terms of its tolerance."""
+    x, it, control, new = own.options, own.it, ours.control, memory(end.own, size.n_u, size.n_rows)
+    sigma, farthest, worst = x.alpha_m - x.alpha_f, 0.0, 0.0
+    factor = abs(x.beta + 0.5 * sigma - 1.0 / 6.0) * h * h
+    for j in range(size.n_u):
+        ours.size[j] = max(
+            ours.size[j], SHORT * control.span * abs(end.u[j]), abs(ours.moved[j] + it.delta[j])
+        )
+        farthest = max(farthest, ours.size[j] * root_of_mass(own, j))
+    for j in range(size.n_u):
+        change = abs(new.w[j] - it.w_0[j])
+        if abs(sigma) > 1e-3:
+            change = max(change, abs((new.a[j] - new.w[j]) / sigma))
+        e = factor * change + (h * abs(new.W[j]) if jumps else 0.0)
+        if e > 0.0:
+            e /= control.rtol * max(ours.size[j], SMALL_PART * farthest / root_of_mass(own, j))
+        worst = max(worst, e)
+    return worst
+
+
+@phase
+def root_of_mass(own, j):
+    """sqrt(M_jj)."""
+    for k in range(own.row_start[j], own.row_start[j + 1]):
+        if own.columns[k] == j:
+            return abs(own.M[k]) ** 0.5
+    return 1.0
