@@ -1,8 +1,14 @@
-"""Profiles of the property tests: ``HYPOTHESIS_PROFILE=soak`` asks for many random examples instead of a few fixed ones."""
+"""Profiles of the property tests: ``HYPOTHESIS_PROFILE=soak`` asks for many random examples instead of a few fixed ones.
+
+Kernels in the cache of whoever runs the tests are not seen by them: tests of what is kept where begin with nothing.
+"""
 
 import os
+import tempfile
 
 from hypothesis import HealthCheck, settings
+
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="nonsmooth-tests-")
 
 settings.register_profile(
     "quick", max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)

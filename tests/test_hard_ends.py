@@ -136,18 +136,19 @@ def test_interrupt_inside_a_python_function(name):
 
 @pytest.mark.filterwarnings("ignore::nonsmooth.errors.CallbackWarning")
 def test_interrupt_of_a_function_that_hangs():
+    slept = []
+
     def force(t, q, u):
         if t > 0.1:
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
             time.sleep(60.0)
+            slept.append(t)
         return np.array([-9.81])
 
     system = ns.MechanicalSystem(np.eye(1), force)
-    began = time.monotonic()
-    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
     with pytest.raises(KeyboardInterrupt) as caught:
         ns.simulate(system, (0, 1), [1.0], [0.0], dt=1e-3)
-    assert time.monotonic() - began < 50
+    assert not slept
     assert caught.value.partial.t[-1] == pytest.approx(0.1, abs=2e-3)
 
 

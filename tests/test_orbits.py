@@ -60,6 +60,8 @@ def test_branch_ends_in_grazing_where_the_amplitude_is_one():
     squared = (1.99 - np.sqrt(1.99**2 - 4 * 0.75)) / 2  # (1 - w^2)^2 + (0.1 w)^2 = 0.25
     assert np.sqrt(squared) - 2e-3 < branch.values[-1] < np.sqrt(squared)
     assert "no orbit was found" in branch.message
+    assert [kind for kind, _, _ in branch.marks] == ["grazing"]
+    assert branch.marks[0][1] == pytest.approx(np.sqrt(squared), abs=1e-7)
     for value, found in zip(branch.values, branch.orbits):
         if not found.events:
             np.testing.assert_allclose(found.q, response(value)[0], atol=1e-7)

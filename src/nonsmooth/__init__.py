@@ -27,9 +27,13 @@ _PUBLIC = {
     "NonholonomicConstraint": "model.elements",
     "equilibrium": "model.statics",
     "modes": "model.statics",
+    "stabilised_form": "model.stabilised",
     "diagnose": "model.diagnose",
     "World": "model.world",
     "Body": "model.bodies.body",
+    "Bar": "model.structures.bar",
+    "Beam": "model.structures.beam",
+    "LinearStructure": "model.structures.linear",
     "Material": "model.bodies.material",
     "Disk": "model.bodies.shapes",
     "Sphere": "model.bodies.shapes",
@@ -189,8 +193,12 @@ if TYPE_CHECKING:
     from nonsmooth.model.rotations import inertia_matrix as inertia_matrix
     from nonsmooth.model.rotations import quaternion_rates as quaternion_rates
     from nonsmooth.model.servo import Servo as Servo
+    from nonsmooth.model.stabilised import stabilised_form as stabilised_form
     from nonsmooth.model.statics import equilibrium as equilibrium
     from nonsmooth.model.statics import modes as modes
+    from nonsmooth.model.structures.bar import Bar as Bar
+    from nonsmooth.model.structures.beam import Beam as Beam
+    from nonsmooth.model.structures.linear import LinearStructure as LinearStructure
     from nonsmooth.model.system import MechanicalSystem as MechanicalSystem
     from nonsmooth.model.world import World as World
     from nonsmooth.orbits import PeriodicOrbit as PeriodicOrbit

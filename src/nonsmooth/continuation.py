@@ -5,17 +5,20 @@ With the tangents N of the section at the last orbit, the unknowns of a point ar
     N^+ (P(x* + N xi; p) - x*) - xi = 0,      (xi / |size|, p / |range|) . tangent = step                      (bordered Newton)
 
 Marked on a branch: folds (p turns back), flips (a multiplier passes -1), and changes of what happens in a period: *grazing* where contacts
-that close are won or lost, *stick-slip* where only sticking or slipping is. A change is bisected in p; where Newton's method finds no orbit
-behind it, the branch ends there.
+that close are won or lost, *stick-slip* where only sticking or slipping is. A change is bisected in p. A grazing makes the return map
+singular (its slope grows like one over the speed of the impact), so that Newton's method often finds no orbit behind it: it is located from
+the side on which the contact stays open, as the zero of its least gap m(p), by secants of orbits before it.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.interpolate import CubicHermiteSpline
 
 from nonsmooth.errors import (
     ConvergenceError,
@@ -28,6 +31,8 @@ from nonsmooth.errors import (
 from nonsmooth.orbits import Crossing, PeriodicOrbit, Shooting
 
 MOST_ITERATIONS = 8
+MOST_SECANTS = 12
+NEAR = 0.2  # least gap, relative to the largest, at which a branch may have ended in grazing
 FAILED = (InconsistentStateError, SolverError, IntegrationError, np.linalg.LinAlgError)
 
 
@@ -120,6 +125,7 @@ class _Walk:
             except FAILED as exc:
                 step *= 0.5
                 if step < self.step / 64:
+                    self.mark_end(forward if tangent is None else math.copysign(1.0, tangent[-1]))
                     branch.message = (
                         f"no orbit was found beyond {self.parameter} = {branch.values[-1]:.9g}: {exc}"
                     )
@@ -201,14 +207,50 @@ class _Walk:
         if before is not None and before[-1] * tangent[-1] < 0.0:
             branch.marks.append(("fold", 0.5 * (p + value), index))
         flips = [float(np.min(np.append(o.multipliers.real, 1.0))) + 1.0 for o in (last, orbit)]
-        if flips[0] * flips[1] < 0.0:
+        if flips[0] * flips[1] < 0.0 and last.events == orbit.events:
             branch.marks.append(("flip", p + (value - p) * flips[0] / (flips[0] - flips[1]), index))
         if last.events != orbit.events:
             contacts = [
                 sum(kind in ("impact", "close", "open") for kind, _ in o.events) for o in (last, orbit)
             ]
             kind = "grazing" if contacts[0] != contacts[1] else "stick-slip"
-            branch.marks.append((kind, self.bisect(last, p, value), index))
+            place = None
+            if kind == "grazing":  # from the side on which the contact stays open
+                begin, at, end = (last, p, value) if contacts[0] < contacts[1] else (orbit, value, p)
+                place = self.grazing_of(begin, at, math.copysign(1.0, end - at))
+            branch.marks.append((kind, self.bisect(last, p, value) if place is None else place, index))
+
+    def mark_end(self, forward) -> None:
+        """A grazing in which the branch ends."""
+        branch = self.branch
+        value = self.grazing_of(branch.orbits[-1], float(branch.values[-1]), forward)
+        if value is not None:
+            branch.marks.append(("grazing", value, len(branch.orbits) - 1))
+
+    def grazing_of(self, orbit, p, forward) -> float | None:
+        """Where the least gap of contacts that stay open over the period of an orbit vanishes, ahead of it; None if it does not."""
+        gap = least_gap(orbit)
+        if not gap < NEAR:
+            return None
+        value, root = p - forward * 0.1 * self.step * self.width, math.nan
+        try:
+            other = self.finished(np.concatenate([orbit.q, orbit.u]), value, orbit)
+            for _ in np.arange(MOST_SECANTS):
+                gap_other = least_gap(other)
+                if other.events != orbit.events or gap_other == gap:
+                    return None
+                before, root = root, p + gap * (value - p) / (gap - gap_other)
+                if not forward * (root - p) > 0.0 or abs(root - p) > self.width:
+                    return None
+                if abs(root - before) <= 1e-9 * self.width:
+                    break
+                value, other = p, orbit
+                p += 0.8 * (root - p)
+                orbit = self.finished(np.concatenate([orbit.q, orbit.u]), p, orbit)
+                gap = least_gap(orbit)
+        except FAILED:
+            pass  # as near as it gets
+        return float(root) if math.isfinite(root) else None
 
     def bisect(self, last, p, value) -> float:
         """The value at which the events of a period change, to 1e-6 of the range."""
@@ -225,3 +267,37 @@ class _Walk:
             else:
                 outside = middle
         return 0.5 * (inside + outside)
+
+
+def least_gap(orbit: PeriodicOrbit) -> float:
+    """The least gap over a period among contacts that never close, relative to the largest; infinite if there are none.
+
+    Between steps the gap is the cubic of its values and rates.
+    """
+    closing = {name for kind, name in orbit.events if kind in ("impact", "close", "open")}
+    scheme = replace(orbit.shooting.scheme, dt_max=orbit.period / 400)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = orbit.simulate(method=scheme, audit=False)
+    model = orbit.system.bind(0.0, orbit.q, orbit.u)
+    n, least = model.laws.n_N, math.inf
+    open_ones = [
+        k for k in np.arange(n) if model.laws.name[k] not in closing and not np.any(run.modes[k] == 1)
+    ]
+    if not open_ones:
+        return least
+    gaps = np.array([model.gaps(t, q) for t, q in zip(run.t, run.q.T)])[:, open_ones]
+    rates = np.empty_like(gaps)
+    for i, (t, q, u) in enumerate(zip(run.t, run.q.T, run.u.T)):
+        WT, zeta = model.directions(t, q)
+        rates[i] = (WT @ u + zeta)[:n][open_ones]
+    for k, _ in enumerate(open_ones):
+        size = float(np.max(np.abs(gaps[:, k])))
+        turns = np.flatnonzero((rates[:-1, k] < 0.0) & (rates[1:, k] >= 0.0) & (np.diff(run.t) > 0.0))
+        for first in turns:
+            ends = slice(first, first + 2)
+            cubic = CubicHermiteSpline(run.t[ends], gaps[ends, k], rates[ends, k])
+            lows = [float(cubic(t)) for t in cubic.derivative().roots(extrapolate=False)]
+            least = min([least, *(low / size for low in lows)])
+        least = min(least, float(np.min(gaps[:, k])) / size)
+    return least

@@ -142,6 +142,10 @@ class GrazingWarning(NonsmoothWarning):
     """An event function touches zero without crossing."""
 
 
+class SensitivityWarning(NonsmoothWarning):
+    """Derivatives by start and parameters do not exist behind an instant of the run."""
+
+
 class RateWarning(NonsmoothWarning):
     """The rate given for a switching function is not the one found along the solution; the found one was used."""
 

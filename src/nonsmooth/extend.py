@@ -22,6 +22,7 @@ from nonsmooth._core.stepping.moreau import close_step as close_step
 from nonsmooth._core.stepping.moreau import velocity_step as velocity_step
 from nonsmooth._core.stepping.phases import evaluation_point as evaluation_point
 from nonsmooth._core.stepping.phases import move as move
+from nonsmooth.integrators.own import add_integrator as add_integrator
 from nonsmooth.schemes.base import ConstantStep as ConstantStep
 from nonsmooth.schemes.base import checked_step as checked_step
 

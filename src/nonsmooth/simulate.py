@@ -24,6 +24,7 @@ from nonsmooth.model.check_derivatives import check_at_start
 from nonsmooth.model.names import check_label
 from nonsmooth.model.rotations import unit_quaternions
 from nonsmooth.model.start import as_state, check_functions, check_mass, check_normals, consistent_start
+from nonsmooth.model.uniqueness import check_unique
 from nonsmooth.results.dense import NODES
 from nonsmooth.results.error_estimate import SHORTER, estimate, second_pass
 from nonsmooth.results.result import Result
@@ -32,11 +33,12 @@ from nonsmooth.schemes.adaptive import AdaptiveMoreau
 from nonsmooth.schemes.base import ConstantStep, Plan
 from nonsmooth.schemes.controllers import Controllers
 from nonsmooth.schemes.event_capturing import EventCapturing
-from nonsmooth.schemes.event_driven import EventDriven
+from nonsmooth.schemes.event_driven import STIFF, EventDriven
 from nonsmooth.schemes.extrapolation import ExtrapolatedMoreau
 from nonsmooth.schemes.generalized_alpha import GeneralizedAlpha
 from nonsmooth.schemes.moreau import Moreau
 from nonsmooth.schemes.schatzman_paoli import SchatzmanPaoli
+from nonsmooth.schemes.sensitivities import VariedEventDriven, checked_names
 from nonsmooth.schemes.simulation import Simulation
 from nonsmooth.schemes.sliding_mode import SlidingMode
 from nonsmooth.schemes.theta import Theta
@@ -91,6 +93,7 @@ def simulate(
     watch: bool = True,
     audit: bool = True,
     verify: bool = False,
+    sensitivities: Sequence[str] | str = (),
     problem_name: str | None = None,
     coordinate_names: Sequence[str] = (),
     **options: Any,
@@ -151,6 +154,9 @@ def simulate(
         Whether to recompute a sample of steps by a second route (not done for an interrupted run).
     verify : bool
         Run a second scheme, too, and put the deviation from it into ``result.verification``.
+    sensitivities : sequence of str
+        Names of what to differentiate by: "q0", "u0", parameters, components such as "q0[1]". ``result.sensitivity`` has the
+        derivatives of states and event times (method "event-driven").
 
     Returns
     -------
@@ -194,6 +200,9 @@ def simulate(
             "`dense_output` needs all steps in memory: leave out `t_eval`, `every` and `output`; result.sol(t) gives any instant."
         )
     scheme = _scheme(method, dt, options)
+    by = checked_names(sensitivities)
+    if by:
+        scheme = _with_sensitivities(scheme, by, output, controllers)
     segments = _segments(t_0, t_1, breakpoints, scheme)
     instants = _instants(t_eval, t_0, t_1)
     with first_use(scheme.name, progress, getattr(scheme, "compile_seconds", None)), system.running():
@@ -203,10 +212,7 @@ def simulate(
             raise InputError(
                 f'a Servo has inputs of its own, which {scheme.name!r} cannot find: use method="sliding-mode", or leave `input` out.'
             )
-        check_functions(model, t_0, q, u)
-        check_mass(model, t_0, q)
-        check_normals(model, t_0, q)
-        check_at_start(model, t_0, q, u)
+        _check_start(model, t_0, q, u)
         q, u = consistent_start(
             model,
             t_0,
@@ -218,6 +224,7 @@ def simulate(
             getattr(scheme, "reaches", False),
             getattr(scheme, "dt", None),
         )
+        check_unique(model, t_0, q, u, t_1 - t_0)
         control = Controllers(controllers, model, t_0, t_1, q, u) if _some(controllers) else None
         if control is not None:
             asked = [*asked, *control.events()]
@@ -250,6 +257,19 @@ def simulate(
     return result
 
 
+def _with_sensitivities(scheme, names, output, controllers):
+    """The scheme that carries derivatives along."""
+    if not isinstance(scheme, EventDriven):
+        raise InputError(
+            f'`sensitivities` are found by method="event-driven", not by {scheme.name!r}: leave `dt` out, or name it.'
+        )
+    if scheme.integrator == STIFF:
+        raise InputError(f"`sensitivities` need an explicit integrator, not {STIFF!r}.")
+    if output is not None or _some(controllers):
+        raise InputError("`sensitivities` cannot be combined with `output` or `controllers`: leave one out.")
+    return VariedEventDriven.of(scheme, names)
+
+
 def _tighter(scheme, result):
     """The scheme of a second pass with another tolerance and what it is called; None for schemes that keep none."""
     known = {entry.name for entry in fields(scheme)} if is_dataclass(scheme) else set()
@@ -277,6 +297,19 @@ def _other_scheme(scheme, model):
         if isinstance(scheme, EventDriven) or user_sets
         else EventDriven(rtol=rtol)
     )
+
+
+def _check_start(model, t: float, q, u) -> None:
+    """Functions, mass matrix, directions and given derivatives at the start; once for all runs from it."""
+    checked = getattr(model, "checked", {})
+    start = (t, q.tobytes(), u.tobytes(), model.parameters.flat.tobytes())
+    if checked.get("start") == start:
+        return
+    check_functions(model, t, q, u)
+    check_mass(model, t, q)
+    check_normals(model, t, q)
+    check_at_start(model, t, q, u)
+    checked["start"] = start
 
 
 def _run(
@@ -411,7 +444,7 @@ def _adaptive(options):
 
 def _handed_over(scheme, model):
     """The default scheme, or the one that takes over what it cannot do, and why."""
-    if not (isinstance(scheme, EventDriven) and np.any(model.laws.kind == USER_SET)):
+    if not (type(scheme) is EventDriven and np.any(model.laws.kind == USER_SET)):
         return scheme, ""
     law = model.laws.name[int(np.argmax(model.laws.kind == USER_SET))]
     other = ExtrapolatedMoreau(rtol=scheme.rtol, atol=scheme.atol)

@@ -41,7 +41,7 @@ def mechanics(scheme: str) -> None:
     dt = toy.dt if "dt" in known else None
     settings: dict[str, Any] = {"method": scheme, "dt": dt, "progress": False}
     # iterative solvers at constant step only: step-size control goes far below what they resolve
-    solvers = (ns.Exact(), ns.PSOR(), ns.PJOR()) if {"solver", "dt"} <= known else (None,)
+    solvers = (ns.Exact(), ns.PSOR(), ns.PJOR(), "newton") if {"solver", "dt"} <= known else (None,)
     for solver in solvers if carries else ():
         choice: dict[str, Any] = {"solver": solver} if solver else {}
         ns.simulate(
@@ -49,6 +49,22 @@ def mechanics(scheme: str) -> None:
         )
     ns.simulate(rod, (0.0, 20 * toy.dt), [1.0, 0.0], [0.0, 0.0], **settings)
     ns.simulate(top, (0.0, 20 * toy.dt), [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0], **settings)
+
+
+def bodies(dimension: str) -> None:
+    """A world: something falls onto something, hinged to the ground; zeros of a function are looked for."""
+    import nonsmooth as ns
+
+    plane = dimension == "plane"
+    world = ns.World(gravity=(0, -9.81) if plane else (0, 0, -9.81))
+    shape: Any = ns.Box(0.2, 0.2) if plane else ns.Box(0.2, 0.2, 0.2)
+    floor: Any = ns.HalfPlane() if plane else ns.Plane()
+    places: Any = ((0.0, 0.1), (1.0, 0.5)) if plane else ((0.0, 0.0, 0.1), (1.0, 0.0, 0.5))
+    lying, hinged = (
+        ns.Body(shape, mass=1.0, position=place, name=name) for name, place in zip(("a", "b"), places)
+    )
+    world.add(lying, hinged, floor, ns.Distance(world.ground, hinged, 0.5, at_a=places[1][:-1] + (1.0,)))
+    ns.simulate(world, (0.0, 0.01), method="moreau", dt=1e-3, events=_later, progress=False)
 
 
 def smooth(method: str) -> None:
@@ -123,6 +139,10 @@ def complementarity(method: str) -> None:
         ns.solve_lcp(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-1.0, -1.0]), all=True)
 
 
+def _later(t, q, u):
+    return t - 0.0055
+
+
 def _length(t, q, out):
     out[0] = q[0] * q[0] + q[1] * q[1] - 1.0
 
@@ -189,6 +209,7 @@ def doors() -> dict[str, tuple[Callable[[str], None], str]]:
     for label, function, methods in (
         ("solve_filippov", sliding, [*INTEGRATORS, *SELECTION_METHODS]),
         ("simulate", mechanics, reversed(SCHEMES)),
+        ("simulate, World", bodies, ["plane", "space"]),
         ("solve_ivp with switches", switched, INTEGRATORS),
         ("solve_contact", contact, CONTACT),
         ("solve_ivp", smooth, INTEGRATORS),

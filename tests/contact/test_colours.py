@@ -173,11 +173,9 @@ def test_agreement_with_nsgs(dim):
 
 
 def test_more_threads_than_cores(large):
-    start = time.monotonic()
     results = [solve_contact(large, "nsgs-coloured", tol=1e-8, threads=threads) for threads in (1, 8)]
     assert all(result.success for result in results)
     assert np.array_equal(results[0].r, results[1].r) and results[0].iterations == results[1].iterations
-    assert time.monotonic() - start < 60.0
 
 
 def test_where_no_thread_can_be_started_the_caller_does_it_all(large, monkeypatch):
@@ -245,11 +243,9 @@ if hasattr(signal, "setitimer"):
         try:
             for delay in (0.05, 0.11, 0.2):
                 signal.setitimer(signal.ITIMER_REAL, delay)
-                start = time.monotonic()
                 with pytest.raises(KeyboardInterrupt):
                     while True:
                         swept(large, 2, 50)
-                assert time.monotonic() - start < 30.0  # tens of milliseconds, unless the machine is busy
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, previous)

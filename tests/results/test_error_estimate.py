@@ -89,3 +89,13 @@ def test_switches_and_filippov():
         true = np.max(np.abs(result.y[:, -1] - exact.y[:, -1])) / np.max(np.abs(result.y))
         estimate = float(result.error_estimate)
         assert 0.1 * true <= estimate <= 30 * true or max(true, estimate) <= 0.1 * rtol
+
+
+def test_what_rests_has_no_error():
+    """Velocities of rounding size are not measured against themselves."""
+    feet = ns.Contact(
+        lambda t, q: np.array([q[1] - 0.5 * np.sin(q[2]), q[1] + 0.5 * np.sin(q[2])]), name=("left", "right")
+    )
+    box = ns.MechanicalSystem(np.diag([1.0, 1.0, 0.1]), np.array([0.0, -9.81, 0.0]), feet)
+    run = ns.simulate(box, (0, 1), [0.3, 0.0, 0.0], [0.0, 0.0, 0.0], rtol=1e-8)
+    assert float(run.error_estimate) <= 1e-9

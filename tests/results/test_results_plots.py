@@ -137,16 +137,14 @@ def test_thinning_keeps_spikes():
     assert np.all(np.diff(x) > 0) and x[0] == 0.0 and x[-1] == 1.0
 
 
-def test_long_runs_are_drawn_quickly():
-    import time
-
+def test_long_runs_are_drawn_with_few_points():
     t = np.linspace(0, 1, 1_000_001)
     q = np.sin(50 * t)[None, :]
     modes = (np.arange(t.size) // 3 % 2).astype(np.int8)[None, :]
     result = Result(t=t, q=q, u=q, P_N=np.abs(q), modes=modes, dt=np.full(t.size, 1e-6))
-    begin = time.perf_counter()
-    result.plot().canvas.draw()
-    assert time.perf_counter() - begin < 15.0
+    figure = result.plot()
+    figure.canvas.draw()
+    assert all(len(line.get_xdata()) < 50_000 for axes in figure.axes for line in axes.lines)
 
 
 def test_no_pyplot_state_is_left():

@@ -40,12 +40,12 @@ def oscillator_after(t):
 
 
 CASES = {
-    "lobatto2": (40, 80), "radau3": (40, 80), "lobatto4": (25, 50), "radau5": (20, 40), "lobatto6": (16, 32),
+    "lobatto2": (40, 80), "radau3": (40, 80), "lobatto4": (25, 50), "radau5": (20, 40), "lobatto6": (32, 64),
     "midpoint2": (40, 80), "kutta3": (40, 80), "rk4": (30, 60), "RK45": (60, 120),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("critical_order", [0, 1])
+@pytest.mark.parametrize("critical_order", [0, 1, 2, 3])
 @pytest.mark.parametrize("tableau", CASES)
 def test_order_across_impacts(tableau, critical_order):
     end, errors = 5.0, []
@@ -55,16 +55,43 @@ def test_order_across_impacts(tableau, critical_order):
         assert [event.kind for event in result.events] == ["impact"] * 3
         errors.append(abs(result.q[0, -1] - oscillator_after(end)))
     p = stage_table(tableau).order
-    assert p - 0.4 < order(1 / np.array(CASES[tableau]), errors) < p + 0.7
+    assert p - 0.3 < order(1 / np.array(CASES[tableau]), errors) < p + 0.7
 
 
-@pytest.mark.parametrize("critical_order", [0, 1])
+BALL = ns.MechanicalSystem(1.0, -2.0, ns.Contact(lambda t, q: q[0], restitution=0.5))
+
+
+@pytest.mark.parametrize("tableau", ["lobatto2", "radau3", "lobatto4", "radau5", "lobatto6"])
+def test_order_of_the_critical_steps_through_an_accumulation(tableau):
+    """Flights of the ball are exact: what is left is Moreau's step over C T (h/T)^(p+1), in the first instants of the last flights."""
+    p, steps, errors = stage_table(tableau).order, np.array([5, 7, 9, 11]), []
+    for n in steps:  # (odd: no instant of the grid is one of an impact)
+        result = run(
+            BALL, (0, 4), [1.0], [0.0], EventCapturing(tableau, dt=4 / n, critical=1e-3), audit=False
+        )
+        kinds = [event.kind for event in result.events if event.kind != "zeno"]
+        assert kinds == ["impact"] * (len(kinds) - 1) + ["close"]
+        errors.append(abs(result.events[4].t - (3 - 2.0**-3)))
+    assert abs(order(1 / steps, errors) - (p + 1)) < 0.3
+
+
+def test_a_critical_method_of_higher_order_needs_no_short_critical_steps():
+    """The instants of impacts with brackets of (h/T)^((p+1)/(q+1)): order p for every q, although those of q = 3 are 1e4 times longer."""
+    for q in range(4):
+        errors = []
+        for n in (32, 64):
+            method = EventCapturing("lobatto4", dt=5.0 / n, critical_order=q, critical=1.0)
+            result = run(OSCILLATOR, (0, 5), [0.0], [1.0], method, audit=False)
+            errors.append(abs(result.events[2].t - 3 * HALF_PERIOD))
+        assert order([2, 1], errors) > 3.7
+
+
+@pytest.mark.parametrize("critical_order", [0, 1, 2, 3])
 @pytest.mark.parametrize("tableau", ["radau3", "lobatto6", "rk4"])
 def test_ball_through_its_accumulation(tableau, critical_order):
     """Acary's example 1: at rest from t = 3 on; every rebound that is worth it is there, and the forecast is right."""
-    ball = ns.MechanicalSystem(1.0, -2.0, ns.Contact(lambda t, q: q[0], restitution=0.5))
     method = EventCapturing(tableau, dt=0.07, critical_order=critical_order)
-    result = run(ball, (0, 4), [1.0], [0.0], method)
+    result = run(BALL, (0, 4), [1.0], [0.0], method)
     assert abs(result.q[0, -1]) < 1e-14 and abs(result.u[0, -1]) < 1e-14
     impacts = [event.t for event in result.events if event.kind == "impact"]
     assert len(impacts) > 8
@@ -98,7 +125,10 @@ def pendulum(method, **options):
     return run(PENDULUM, (0, 1.5), [0.6, 0.9], [0.0, 0.0], method, **options)
 
 
-@pytest.mark.parametrize("tableau", ["lobatto2", "radau3", "lobatto4", "radau5", "lobatto6", "RK45"])
+@pytest.mark.parametrize(
+    "tableau",
+    ["lobatto2", "radau3", "lobatto4", "radau5", "lobatto6", "midpoint2", "kutta3", "rk4", "RK45"],
+)
 def test_order_with_sustained_contact_on_a_curved_constraint(tableau):
     """Impact, closing and release of the double pendulum at the wall, to the order of the method."""
     p = stage_table(tableau).order
@@ -107,7 +137,8 @@ def test_order_with_sustained_contact_on_a_curved_constraint(tableau):
         result = pendulum(EventCapturing(tableau, dt=1.5 / n), audit=False)
         assert [event.kind for event in result.events] == ["impact", "close", "open"]
         errors.append(np.max(np.abs(np.array([event.t for event in result.events]) - INSTANTS)))
-    assert order(1 / np.array(steps), errors) > p - 0.4
+    assert order(1 / np.array(steps), errors) > p - 0.3
+    assert p < 5 or errors[-1] < 1e-9
 
 
 def test_forms_and_stages_agree():
@@ -137,6 +168,23 @@ BELT = ns.MechanicalSystem(
 )
 
 
+STICKS_SLIPS = np.array([1.7496733355439, 3.0786944187313])
+
+
+@pytest.mark.parametrize(
+    "tableau", ["lobatto2", "radau3", "lobatto4", "radau5", "lobatto6", "kutta3", "rk4", "RK45"]
+)
+def test_order_of_stick_and_slip_on_a_belt(tableau):
+    p, errors = stage_table(tableau).order, []
+    steps = np.array([320, 640] if p < 5 else [160, 240])
+    for n in steps:
+        result = run(BELT, (0, 8), [1.0], [0.0], EventCapturing(tableau, dt=8 / n), audit=False)
+        assert [event.kind for event in result.events] == ["stick", "slip"]
+        errors.append(np.max(np.abs([event.t for event in result.events] - STICKS_SLIPS)))
+    assert p - 0.3 < order(1 / steps, errors) < p + 0.5
+    assert p < 5 or errors[-1] < 2e-9
+
+
 @pytest.mark.parametrize("tableau", TABLES)
 def test_stick_and_slip_on_a_belt(tableau):
     """Two events, decided by accelerations, whatever the method."""
@@ -144,10 +192,7 @@ def test_stick_and_slip_on_a_belt(tableau):
     result = run(BELT, (0, 8), [1.0], [0.0], EventCapturing(tableau, dt=dt), audit=False)
     assert [event.kind for event in result.events] == ["stick", "slip"]
     tolerance = 5e-2 if tableau == "radau1" else 1e-4
-    assert (
-        np.max(np.abs([event.t for event in result.events] - np.array([1.7496733355439, 3.0786944187313])))
-        < tolerance
-    )
+    assert np.max(np.abs([event.t for event in result.events] - STICKS_SLIPS)) < tolerance
 
 
 def test_tolerance_instead_of_a_step():
@@ -159,6 +204,23 @@ def test_tolerance_instead_of_a_step():
             errors.append(np.max(np.abs(np.array([event.t for event in result.events]) - INSTANTS)))
             assert errors[-1] < 300 * rtol + 1e-12
     assert len(result.events) == 3
+
+
+def test_stiff_forces_do_not_hold_steps_down():
+    """A light, stiffly damped mass that follows sin t beside the one that impacts: the filtered error lets steps grow."""
+    system = ns.MechanicalSystem(
+        np.eye(2),
+        lambda t, q, u: np.array([-1e6 * (q[0] - np.sin(t)) - 4e3 * u[0], 10.0 * (q[0] - q[1]) - 4.0 * q[1] - 0.2 * u[1]]),
+        ns.Contact(lambda t, q: q[1] + 0.2, restitution=0.6),
+    )  # fmt: skip
+    results = [
+        run(system, (0, 3), [0.0, 1.0], [1.0, 0.0], EventCapturing(tableau, rtol=1e-6), audit=False)
+        for tableau in ("radau5", "lobatto6")
+    ]
+    for result in results:
+        assert result.nsteps < 250  # an explicit method takes more than 5000
+        assert [event.kind for event in result.events] == ["impact"]
+        assert np.max(np.abs(result.q[:, -1] - results[1].q[:, -1])) < 1e-5
 
 
 # -- units, joints, moving walls, bad input ---------------------------------------------------------------------------------
@@ -179,7 +241,7 @@ def in_units(L, T, M):
 
 def test_units_do_not_matter():
     here = in_units(1.0, 1.0, 1.0)
-    assert [event.kind for event in here.events][-1] == "close"
+    assert {event.kind for event in here.events[-2:]} == {"zeno", "close"}
     for unit in (1e-6, 1e6):
         for units in ((unit, 1.0, 1.0), (1.0, unit, 1.0), (1.0, 1.0, unit)):
             there = in_units(*units)
@@ -220,7 +282,7 @@ def test_joint_and_moving_wall():
         (dict(dt=math.nan), NonFiniteError, "dt"),
         (dict(rtol=2.0), RangeError, "rtol"),
         (dict(dt=0.1, critical=0.0), RangeError, "critical"),
-        (dict(dt=0.1, critical_order=3), InputError, "critical_order"),
+        (dict(dt=0.1, critical_order=4), InputError, "critical_order"),
         (dict(dt=0.1, form="index-3"), InputError, "form"),
         (dict(dt=0.1, stages="both"), InputError, "stages"),
         (dict(dt=0.1, stages="complementarity", form="index-2"), InputError, "accelerations"),

@@ -13,6 +13,7 @@ from nonsmooth.errors import (
     GrazingWarning,
     InputError,
     NonFiniteStateError,
+    PenetrationWarning,
     RangeError,
     ZenoWarning,
 )
@@ -242,3 +243,74 @@ def test_a_floor_that_ends_is_not_followed(rtol):
     box = ns.MechanicalSystem(np.eye(2), np.array([0.0, -9.81]), floor)
     with pytest.raises(EventError, match=r"'floor'.*jumps between"):
         ns.simulate(box, (0, 2), [0.0, 0.0], [1.0, 0.0], method="event-driven", rtol=rtol)
+
+
+def test_contact_opens_out_of_the_overlap_it_started_with():
+    """The published start of the woodpecker lies 8.8e-7 m inside a contact."""
+    toy = ns.problems.woodpecker(start="literal", t_end=0.14)
+    with pytest.warns(ns.errors.PenetrationWarning, match="lower sleeve"):
+        run = toy.simulate(method=ns.EventDriven(rtol=1e-10))
+    wanted = [event.t for event in toy.reference.events if event.t <= 0.14]
+    np.testing.assert_allclose([event.t for event in run.events], wanted, atol=1e-9)
+
+
+def test_slip_in_a_direction_that_turns_is_named():
+    """The direction of slip in two dimensions is stiff without bound where slip begins: said, with what passes it."""
+    plate = ns.FrictionElement(lambda t, q: np.eye(2), limit=0.5, name="plate")
+    system = ns.MechanicalSystem(
+        np.eye(2), lambda t, q, u: np.array([np.sin(t), 0.7 * t * t]), friction=[plate]
+    )
+    with pytest.raises(ns.errors.StepLimitError, match="'plate' begins to slip in a direction that turns"):
+        ns.simulate(system, (0, 2), [1.0, 0.4], [0.0, 0.0], rtol=1e-6)
+
+
+def test_the_start_is_stored_once():
+    ball = ns.MechanicalSystem(1.0, -9.81, ns.Contact(lambda t, q: q[0] - 1.0, restitution=0.4))
+    run = ns.simulate(ball, (0, 1), [1.4], [0.0], rtol=1e-6)
+    assert run.t[1] > 0.0
+    closing = [event.t for event in run.events if event.kind in ("zeno", "close")]
+    assert closing[0] == closing[1]
+    struck = ns.simulate(
+        ball, (0, 0.01), [1.0], [-1.0], rtol=1e-6
+    )  # both sides of an impact at the start are
+    assert struck.t[1] == 0.0 and struck.u[0, :2] == pytest.approx([-1.0, 0.4])
+
+
+def test_a_contact_that_opens_from_an_overlap():
+    """Overlap of the start that is accepted: it opens, comes back and strikes without changing modes for ever."""
+
+    def lift(t, q, u):
+        return np.array([10.0 * t - 1.0])
+
+    floor = ns.Contact(lambda t, q: q[0], restitution=0.5, name="floor")
+    body = ns.MechanicalSystem(1.0, lift, floor)
+    with pytest.warns(PenetrationWarning):
+        run = ns.simulate(body, (0, 1), [-1e-9], [0.0], rtol=1e-11)
+    assert [(event.kind, event.t) for event in run.events] == [("open", pytest.approx(0.1, abs=1e-9))]
+    assert run.q[0, -1] == pytest.approx(10.0 * 0.9**3 / 6, rel=1e-7) and run.audit.ok
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-7, 1e-9])
+def test_masses_that_go_on_together_without_forces(rtol):
+    """After a plastic impact nothing presses the contact and nothing opens it: rounding must not make events of that."""
+    masses = np.diag([1.165, 1.093, 1.0])
+    pairs = ns.Contact(lambda t, q: np.array([q[1] - q[0] - 0.2, q[2] - q[1] - 0.2]), restitution=[0.0, 0.0])
+    chain = ns.MechanicalSystem(masses, np.zeros(3), pairs)
+    run = ns.simulate(chain, (0, 40), [1.868, 2.068, 2.4754], [0.0, 0.0, -2.409], rtol=rtol)
+    together = -2.409 / (1.165 + 1.093 + 1.0)
+    assert run.u[:, -1] == pytest.approx([together] * 3, rel=1e-9)
+    assert len({round(event.t, 9) for event in run.events}) == 1
+
+
+@pytest.mark.parametrize("rtol", [1e-4, 1e-8])
+def test_a_surface_that_ends_under_a_jointed_body(rtol):
+    """Also where joints hold the body: a pendulum whose weight slides along a floor with a step."""
+
+    def ledge(t, q):
+        return q[1] - (0.0 if q[0] < 0.2 else -0.05)
+
+    floor = ns.Contact(ledge, jacobian=lambda t, q: np.array([[0.0, 1.0, 0.0, 0.0]]), name="floor")
+    link = ns.Joint(lambda t, q: np.array([q[2] - q[0] - 1.0, q[3] - q[1]]), name="link")
+    pair = ns.MechanicalSystem(np.eye(4), np.array([0.0, -9.81, 0.0, 0.0]), floor, joints=[link])
+    with pytest.raises(EventError, match=r"'floor'.*jumps between"):
+        ns.simulate(pair, (0, 1), [0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0], rtol=rtol)

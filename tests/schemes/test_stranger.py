@@ -1,4 +1,4 @@
-"""A scheme, a law and a contact solver from outside the package, each in one file of `examples`."""
+"""A scheme, a law, a contact solver and an integrator from outside the package, each in one file of `examples`."""
 
 import importlib.util
 from pathlib import Path
@@ -41,3 +41,8 @@ def test_a_contact_solver_from_outside():
     difference, result = load("own_solver").main()
     assert result.residual.max() <= 1e-10 and result.audit.ok
     assert difference < 5 * 9.81 * 2e-3**2
+
+
+def test_an_integrator_from_outside():
+    difference, result = load("own_integrator").main()
+    assert difference < 1e-8 and result.audit.ok

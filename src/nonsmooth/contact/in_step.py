@@ -21,7 +21,7 @@ import numpy as np
 from nonsmooth._core.records import laws as kinds
 from nonsmooth.contact.problem import ContactProblem
 from nonsmooth.contact.solve import solve_contact
-from nonsmooth.errors import ModelError
+from nonsmooth.errors import ModelError, NonsmoothError
 
 #: A method is asked for this part of the step's tolerance: its residual is a norm over contacts, the step's a maximum over laws.
 TIGHTER = 0.1
@@ -155,9 +155,15 @@ def solve_step(problem, solver) -> bool:
     # what `auto` does first takes no guess, and the guess has just failed
     guess = None if method == "auto" else form.guess
     budget = None if method == "auto" else solver.max_iter
-    result = solve_contact(
-        form.problem, method, tol=TIGHTER * float(problem.options.tol), max_iter=budget, guess=guess
-    )
+    try:
+        result = solve_contact(
+            form.problem, method, tol=TIGHTER * float(problem.options.tol), max_iter=budget, guess=guess
+        )
+    except (NonsmoothError, RuntimeError, np.linalg.LinAlgError):
+        # a matrix that is not even semidefinite (friction of what slides, eliminated, may make it so) is no method's problem
+        if method == "auto":
+            return False
+        raise
     problem.rows.P[: form.n] = form.impulses(result.r)
     problem.count.iterations += result.iterations
     return True

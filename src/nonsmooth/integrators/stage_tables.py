@@ -40,6 +40,12 @@ class StageTable(NamedTuple):
     E: np.ndarray  # (2, s + 1)
 
     @property
+    def filter(self) -> float:
+        """gamma of the filter (I - h gamma J)^-1 of the error of an implicit method: the mean size of the eigenvalues of A."""
+        block = self.A[1 : self.stages, 1 : self.stages]
+        return float(abs(np.linalg.det(block)) ** (1.0 / (self.stages - 1))) if self.implicit else 0.0
+
+    @property
     def solves_velocities(self) -> np.ndarray | None:
         """Inverse of the map from accelerations of stages to velocities of those that follow from them, or None if it has none.
 

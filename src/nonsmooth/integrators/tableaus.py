@@ -273,3 +273,8 @@ ALIASES = {
 def get_method(name: str) -> Method:
     """The method called `name` (see `METHODS`)."""
     return METHODS[ALIASES.get(name, name)]()
+
+
+def explicit_methods() -> list[str]:
+    """Names of the explicit methods, those added from outside included."""
+    return [name for name in METHODS if get_method(name).kind == EXPLICIT]

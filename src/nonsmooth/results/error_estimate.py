@@ -18,6 +18,7 @@ from nonsmooth.errors import NonsmoothError
 
 TIGHTER = 0.1
 SHORTER = 0.6  # longest step of the second pass, beside the first one's: where steps are as long as they may be, the tolerance says nothing
+AT_REST = 1e-6  # part of what forces alone would make of a motion that is none
 LEAST = 1e-14  # of a tolerance; below, a second pass is looser instead
 
 
@@ -102,8 +103,22 @@ def estimate(result: Any, again: Callable[[], Any], against: str) -> ErrorEstima
     y = np.abs(result.y[:, -1] - second.y[:, -1])
     events, notes = _instants(result.events, second.events)
     return ErrorEstimate(
-        float(result.t[-1]), y, y / running_scale(result), abs(float(result.t[-1] - second.t[-1])), events, against, notes
+        float(result.t[-1]), y, y / _ruler(result), abs(float(result.t[-1] - second.t[-1])), events, against, notes
     )  # fmt: skip
+
+
+def _ruler(result: Any) -> np.ndarray:
+    """Running scale; what rests has velocities of rounding size, beside what its forces would have made."""
+    scale, model = running_scale(result), getattr(result, "_model", None)
+    if model is None or not hasattr(model, "mass_matrix") or not len(result):
+        return scale
+    t, q, u = float(result.t[-1]), result.q[:, -1].copy(), result.u[:, -1].copy()
+    made = np.max(np.abs(np.linalg.solve(model.mass_matrix(t, q), model.forces(t, q, u))), initial=0.0)
+    span = abs(float(result.t[-1] - result.t[0]))
+    n_q = result.q.shape[0]
+    scale[:n_q] = np.maximum(scale[:n_q], AT_REST * made * span**2)
+    scale[n_q:] = np.maximum(scale[n_q:], AT_REST * made * span)
+    return scale
 
 
 def running_scale(result: Any) -> np.ndarray:

@@ -79,6 +79,10 @@ class AdaptiveMoreau(Scheme):
             raise InputError(f"`base` is {base!r}: one of {', '.join(BASES)} or a scheme is wanted.")
         if not isinstance(base, str) and not isinstance(base, ConstantStep):
             raise InputError(f"`base` is {base!r}: a name or a scheme of constant step is wanted.")
+        if not isinstance(base, str) and base.dt is None:
+            raise InputError(
+                f"`base` is {base!r}, which chooses its own steps: give it `dt`, the first step."
+            )
 
     @property
     def scheme(self) -> ConstantStep:

@@ -140,7 +140,7 @@ class ConstantStep(Scheme):
         """Number of steps in a segment; a remainder below 1e-9 dt is rounding, not a step."""
         return max(int(math.ceil((t_end - t_begin) / self.dt - 1e-9)), 1)
 
-    def estimate_steps(self, segments) -> int:
+    def estimate_steps(self, segments) -> int | None:
         return sum(self.steps_in(a, b) for a, b in segments)
 
     def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,8 @@ class EventCapturing(Scheme):
         Instead of `dt`: tolerances of the error of a smooth step (by default 1e-6, and each component against the largest size it has had).
     dt_max : float, optional
         Longest step where `rtol` is given; a fiftieth of the span if left out.
-    critical_order : {0, 1}
-        Order q of the critical method: Moreau's step, or impact at the instant of the secant.
+    critical_order : {0, 1, 2, 3}
+        Order q of the critical method: Moreau's step, or impact at an instant known to O(hbar^(q+1)) by interpolation.
     critical : float
         C of the length C T (dt/T)^((p+1)/(q+1)) of a critical step; T is the time scale of the model at the start.
     form : {"stabilised", "index-1", "index-2"}
@@ -103,8 +104,8 @@ class EventCapturing(Scheme):
             raise RangeError(f"`dt_max` is {self.dt_max:g}: it must be positive.")
         if not 0.0 < self.critical <= 1.0:
             raise RangeError(f"`critical` is {self.critical:g}: it must be positive and at most 1.")
-        if self.critical_order not in (0, 1) or isinstance(self.critical_order, bool):
-            raise InputError(f"`critical_order` is {self.critical_order!r}: 0 or 1 is wanted.")
+        if self.critical_order not in (0, 1, 2, 3) or isinstance(self.critical_order, bool):
+            raise InputError(f"`critical_order` is {self.critical_order!r}: 0, 1, 2 or 3 is wanted.")
         if not isinstance(self.solver, _Solver):
             raise InputError(f"`solver` is {self.solver!r}: give Exact(...), PSOR(...) or PJOR(...).")
 
@@ -164,6 +165,22 @@ def forecast_note(totals) -> str:
     return text if right == n else text + f", wrong last at t = {totals['forecast_wrong_t']:.9g}"
 
 
+@cache
+def matrices(tableau: str) -> tuple[np.ndarray, ...]:
+    """What stages and error estimates need of a table: the estimators of `error_of_step`, A^2, E, A~^-1."""
+    table = stage_table(tableau)
+    estimator, A, inverse = table.E, table.A[:-1, :-1], table.solves_velocities
+    if table.implicit:  # its filtered estimate stands in the last slope
+        estimator = np.zeros_like(table.E)
+        estimator[0, -1] = 1.0
+    return (
+        estimator,
+        np.ascontiguousarray(A @ A),
+        table.E[0].copy(),
+        inverse if inverse is not None else np.zeros((1, 1)),
+    )
+
+
 class EventCapturingRun(SchemeRun):
     """A run of `EventCapturing` in progress."""
 
@@ -176,12 +193,10 @@ class EventCapturingRun(SchemeRun):
                 f'element {law!r} has a set of its own, whose modes cannot be told apart: use method="extrapolated-moreau".'
             )
         table, size = scheme.table, model.size()
-        self.own = smooth_motion.make_own(parts_of_motion(), size, table.A, table.c, table.E)
-        inverse = table.solves_velocities
-        self.capture = stages.make_capture(
-            size, table.stages, np.ascontiguousarray(table.A[:-1, :-1] @ table.A[:-1, :-1]),
-            inverse if inverse is not None else np.zeros((1, 1)), np.array(model.differentiator.scales["q"], dtype=float),
-        )  # fmt: skip
+        estimator, A2, E, inverse = matrices(table.name)
+        self.own = smooth_motion.make_own(parts_of_motion(), size, table.A, table.c, estimator)
+        reach = np.array(model.differentiator.scales["q"], dtype=float)
+        self.capture = stages.make_capture(size, table.stages, A2, E, inverse, reach)
         super().__init__(
             scheme, model, t, q, u, plan,
             parts={
@@ -203,7 +218,7 @@ class EventCapturingRun(SchemeRun):
         p, q = table.order, scheme.critical_order
         wanted.order, wanted.implicit, wanted.critical_order = p, table.implicit, q
         wanted.index_2, wanted.complementary = scheme.form == "index-2", scheme.stages == "complementarity"
-        wanted.constant, wanted.exponent, wanted.time_scale = scheme.critical, (p + 1) / (q + 1), T
+        wanted.constant, wanted.time_scale, wanted.filter = scheme.critical, T, table.filter
         own.stages, own.error_order, own.drifts = table.stages, table.error_order, scheme.form != "stabilised"
         if scheme.dt is not None:
             wanted.dt, wanted.newton = scheme.dt, 1e-15

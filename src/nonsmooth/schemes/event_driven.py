@@ -8,23 +8,35 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from nonsmooth._core.integrators.records import EXPLICIT
 from nonsmooth._core.jit import Reference, address_record
 from nonsmooth._core.records.laws import USER_SET
 from nonsmooth._core.records.scene import BETWEEN, STEP
 from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
 from nonsmooth.control.warn import warn_user
-from nonsmooth.errors import DiscontinuityWarning, GrazingWarning, InputError, NonFiniteError, RangeError
+from nonsmooth.errors import (
+    DegenerateWarning,
+    DiscontinuityWarning,
+    GrazingWarning,
+    InputError,
+    NonFiniteError,
+    NonUniqueWarning,
+    RangeError,
+)
+from nonsmooth.integrators.tableaus import explicit_methods
 from nonsmooth.model.start import resting
 from nonsmooth.schemes.base import Plan, Scheme
 from nonsmooth.schemes.run import SchemeRun
 
-INTEGRATORS = ("DOP853", "RKF78", "RK45", "RK23")
-
-
+#: The implicit integrator.
+STIFF = "Radau"
+PARADOX = ("impulse", "raise")
+CHECKED = 1000  # steps that the audit repeats
 #: Contacts may move the end of a step by so many tolerances; a step itself may err by one.
 LEDGE = 100.0
 
@@ -35,14 +47,17 @@ class EventDriven(Scheme):
 
     Parameters
     ----------
-    integrator : {"DOP853", "RKF78", "RK45", "RK23"}
-        Explicit Runge-Kutta pair of the smooth phases.
+    integrator : str
+        Explicit Runge-Kutta pair of the smooth phases: "DOP853", "RKF78", "RK45", "RKF45", "RK23", "RK3", or one of your own
+        (`nonsmooth.extend.add_integrator`). "Radau" for stiff forces: Radau IIA of order 5.
     rtol, atol : float
         Tolerances of the error of a step; by default each component is measured against the largest size it has had.
     dt_max : float, optional
         Longest step; a fiftieth of the span if left out.
     solver : Exact, PSOR, PJOR, ContactMethod or str
         Solver of impacts and transitions.
+    paradox : {"impulse", "raise"}
+        Where a sliding contact jams (no forces satisfy the laws, Painleve): an impact without collision, or `NoSolutionError`.
     """
 
     integrator: str = "DOP853"
@@ -50,6 +65,7 @@ class EventDriven(Scheme):
     atol: float = 0.0
     dt_max: float | None = None
     solver: StepSolver | str = field(default_factory=Exact)
+    paradox: str = "impulse"
 
     name = "event-driven"
     compile_seconds = 70
@@ -58,10 +74,11 @@ class EventDriven(Scheme):
     asks = ("kappa", "joints")
 
     def __post_init__(self):
-        if self.integrator not in INTEGRATORS:
-            raise InputError(
-                f"`integrator` is {self.integrator!r}: one of {', '.join(INTEGRATORS)} is wanted."
-            )
+        known = [*explicit_methods(), STIFF]
+        if self.integrator not in known:
+            raise InputError(f"`integrator` is {self.integrator!r}: one of {', '.join(known)} is wanted.")
+        if self.paradox not in PARADOX:
+            raise InputError(f"`paradox` is {self.paradox!r}: one of {', '.join(PARADOX)} is wanted.")
         for name in ("rtol", "atol", "dt_max"):
             value = getattr(self, name)
             if value is None and name == "dt_max":
@@ -81,35 +98,61 @@ class EventDriven(Scheme):
         object.__setattr__(self, "solver", as_solver(self.solver))
 
     def options(self) -> dict[str, Any]:
-        chosen = {name: getattr(self, name) for name in ("integrator", "rtol", "atol", "dt_max")}
+        chosen = {name: getattr(self, name) for name in ("integrator", "rtol", "atol", "dt_max", "paradox")}
         return {name: value for name, value in chosen.items() if value is not None}
 
     def audit(self, model, result, totals, plan: Plan, samples):
         from nonsmooth.results.audit import audit_adaptive
 
+        breaks = [end for _, end in plan.segments[:-1]]
         return audit_adaptive(
-            model, result, totals, self.rtol, self.atol, controlled=True, midpoint_base=False
+            model,
+            result,
+            totals,
+            self.rtol,
+            self.atol,
+            midpoint_base=False,
+            max_checked=CHECKED,
+            breaks=breaks,
         )
 
     def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> EventDrivenRun:
         return EventDrivenRun(self, model, t, q, u, plan)
 
 
-def parts_of_motion():
+@cache
+def parts_of_motion(stiff=False):
     """Addresses of the parts that steps in given modes and transitions are made of, by name."""
-    from nonsmooth._core.stepping import event_driven, smooth_motion, transitions
+    from nonsmooth._core.stepping import event_driven, paradox, smooth_motion, transitions
 
-    homes = {**vars(smooth_motion), **vars(event_driven), **vars(transitions)}
+    homes = {**vars(smooth_motion), **vars(event_driven), **vars(transitions), **vars(paradox)}
+    if stiff:
+        from nonsmooth._core.stepping.stiff_motion import integrate_stiff
+
+        homes["integrate"] = integrate_stiff
     return address_record(
         **{name: (homes[name], signature) for name, signature in smooth_motion.PARTS.items()}
     )
 
 
+def _tableau(method):
+    """A with b as its last row, c, and the error estimators of an integrator, as the steps take them."""
+    if method.kind != EXPLICIT:
+        from nonsmooth._core.stepping.stiff_motion import tableau as radau
+
+        return radau()
+    s, tableau = method.stages, method.tableau
+    A, E = tableau.A[: s + 1, : s + 1], tableau.E[:, : s + 1]
+    return np.ascontiguousarray(A), tableau.c[: s + 1].copy(), np.ascontiguousarray(E)
+
+
 class EventDrivenRun(SchemeRun):
     """A run of `EventDriven` in progress."""
 
-    def __init__(self, scheme: EventDriven, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
-        from nonsmooth._core.stepping import event_driven, smooth_motion
+    def __init__(
+        self, scheme: EventDriven, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan, n_own: int = 0
+    ):
+        from nonsmooth._core.stepping import smooth_motion
         from nonsmooth.integrators.tableaus import get_method
 
         if np.any(model.laws.kind == USER_SET):
@@ -118,36 +161,45 @@ class EventDrivenRun(SchemeRun):
                 f'element {law!r} has a set of its own, whose modes cannot be told apart: use method="extrapolated-moreau".'
             )
         method = get_method(scheme.integrator)
-        s, tableau = method.stages, method.tableau
-        self.own = smooth_motion.make_own(
-            parts_of_motion(), model.size(),
-            np.ascontiguousarray(tableau.A[: s + 1, : s + 1]), tableau.c[: s + 1].copy(),
-            np.ascontiguousarray(tableau.E[:, : s + 1]),
-        )  # fmt: skip
-        super().__init__(
-            scheme, model, t, q, u, plan,
-            parts={
-                "step": (event_driven.event_driven_step, STEP), "between": (event_driven.event_driven_between, BETWEEN),
-                "own": Reference(self.own),
-            },
-        )  # fmt: skip
-        control, span = self.own.control, plan.segments[-1][1] - t if plan.segments else 1.0
-        control.rtol, control.atol, control.stages, control.error_order = (
-            scheme.rtol,
-            scheme.atol,
-            s,
-            method.error_order,
-        )
-        control.dt_max = scheme.dt_max if scheme.dt_max is not None else span / 50
+        parts = parts_of_motion(scheme.integrator == STIFF)
+        A, c, E = _tableau(method)
+        self.own = smooth_motion.make_own(parts, model.size(), A, c, E, n_own)
+        super().__init__(scheme, model, t, q, u, plan, parts=self.parts_of_run(scheme, model), n_own=n_own)
+        span = plan.segments[-1][1] - t if plan.segments else 1.0
+        self.set_controls(self.own.control, scheme, method, span)
+        control = self.own.control
         control.dt_next = control.dt_smooth = 1e-2 * control.dt_max
         control.jump = control.at_start = 1
         control.ledge = LEDGE
+        control.strict = self.scheme.paradox == "raise"
         self.own.scale[:] = np.abs(np.concatenate([q, u]))
         if (
             model.laws.n_N
         ):  # a body at rest on the origin of its coordinates has a gap of rounding size, not a fall to come
             self.state.modes[: model.laws.n_N] = resting(model, t, q, u, span)
         self.info.order = method.order
+
+    def parts_of_run(self, scheme, model) -> dict[str, Any]:
+        """Step, state inside a step, own record."""
+        from nonsmooth._core.stepping import event_driven
+
+        parts = {
+            "step": (event_driven.event_driven_step, STEP), "between": (event_driven.event_driven_between, BETWEEN),
+            "own": Reference(self.own),
+        }  # fmt: skip
+        if scheme.integrator == STIFF:
+            from nonsmooth._core.stepping.stiff_motion import make_stiff
+
+            parts["projection"] = Reference(make_stiff(model.n_q + model.n_u))
+        return parts
+
+    @staticmethod
+    def set_controls(control, scheme, method, span) -> None:
+        """What is asked of the steps."""
+        control.rtol, control.atol = scheme.rtol, scheme.atol
+        control.stages = len(_tableau(method)[1]) - 1
+        control.error_order = method.error_order
+        control.dt_max = scheme.dt_max if scheme.dt_max is not None else span / 50
 
     def begin_segment(self, t_begin: float, t_end: float) -> None:
         super().begin_segment(t_begin, t_end)
@@ -175,13 +227,28 @@ class EventDrivenRun(SchemeRun):
     def warn(self) -> None:
         """What a user should know of the run."""
         control = self.own.control
+        if control.jams:
+            law = self.model.laws.name[int(control.law_jam)]
+            warn_user(
+                f"the sliding contact {law!r} jams at t = {control.t_jam:.9g} (such instants: {int(control.jams)}): no forces satisfy the "
+                "laws there (Painleve's paradox), an impulse without collision does and was taken; less friction excludes it, "
+                "paradox='raise' ends the run there.",
+                DegenerateWarning,
+            )
+        if control.ambiguous:
+            warn_user(
+                f"accelerations at t = {control.t_ambiguous:.9g} are not unique (such instants: {int(control.ambiguous)}): a sliding "
+                "contact may open or stay closed (Painleve's paradox); it opens here. Less friction excludes it.",
+                NonUniqueWarning,
+            )
         if control.grazings:
             warn_user(
                 f"a contact was touched without speed near t = {control.t_grazing:.9g} ({int(control.grazings)} such instants): whether it "
                 "closes there depends on errors of the size of the tolerance.",
                 GrazingWarning,
             )
-        if control.discontinuities:
+        # (steps of an implicit method become short by themselves where something stiff dies away)
+        if control.discontinuities and self.scheme.integrator != STIFF:
             warn_user(
                 f"a force or gap seems to jump at t = {control.t_discontinuity:.9g} ({int(control.discontinuities)} such instants): "
                 "declare instants of discontinuities as breakpoints=[...], so that steps end on them.",

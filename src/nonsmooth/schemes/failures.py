@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nonsmooth._core.records import status as codes
+from nonsmooth._core.records.laws import CONSTRAINT, UPPER
 from nonsmooth.errors import (
     ConvergenceError,
     EventError,
@@ -99,7 +100,7 @@ def chatter(run):
 
 
 def surface_ended(run):
-    closed = [run.model.laws.name[l] for l in range(run.model.laws.n_N) if run.state.modes[l] == 1]
+    closed = [run.model.laws.name[l] for l in range(run.model.laws.n_N) if run.state.modes[l] == CONSTRAINT]
     return EventError(
         f"the gap of a closed contact ({', '.join(map(repr, closed[:6]))}) jumps between t = {run.t:.9g} and the end of the next step: its "
         'surface ends there, or its jacobian is not its derivative; use method="extrapolated-moreau", or make the gap continuous.'
@@ -112,9 +113,13 @@ def step_underflow(run):
             f"the motion grows without bound at t = {run.t:.9g}: accelerations change velocities by their own size within the "
             "resolution of time. A force has a pole there; check its formula, or end the span before."
         )
+    laws = run.model.laws
+    sliding = [laws.name[l] for l in range(laws.dim.size) if laws.dim[l] == 2 and run.state.modes[l] == UPPER]
+    why = "a force has a pole or jumps there, or the problem is stiff; declare discontinuities as breakpoints=[...], or check the formula"
+    if sliding:  # its direction follows the force at a rate that is infinite where it begins
+        why = f'{sliding[0]!r} begins to slip in a direction that turns; use method="extrapolated-moreau", or "moreau" with dt=...'
     return _culprit(run) or StepLimitError(
-        f"steps at t = {run.t:.9g} became shorter than the resolution of time ({run.dt:.3g}): a force has a pole or jumps there, "
-        "or the problem is stiff; declare discontinuities as breakpoints=[...], or check the formula."
+        f"steps at t = {run.t:.9g} became shorter than the resolution of time ({run.dt:.3g}): {why}."
     )
 
 

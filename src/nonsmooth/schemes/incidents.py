@@ -35,6 +35,7 @@ def event_table(raw: np.ndarray, times: np.ndarray, laws, breakpoints=()) -> Eve
     unilateral = kinds == codes.HALF_LINE
     kind[unilateral & (after == 1)] = kind_code("close")
     kind[unilateral & (after != 1)] = kind_code("open")
+    kind[unilateral & (before == 1) & (after == 1)] = kind_code("impact")  # without collision
     other = ~unilateral & (before != 0) & (after != 0)
     kind[other & (after == 1)] = kind_code("stick")
     kind[other & (before == 1)] = kind_code("slip")
@@ -126,6 +127,8 @@ def accumulation_points(events: EventTable, laws) -> EventTable:
             t_close = float(events.t[mine[end]])
             if abs(t_close - t_star) > 0.5 * rest:
                 continue
+            if abs(t_close - t_star) <= 1e-3 * interval[last]:
+                t_star = t_close  # one instant, not two that differ by rounding
             upper = float(max(events.bracket[1, mine[end]], t_star))
             found.append((t_star, int(l), float(t[last + 1]), upper))
     found.sort()

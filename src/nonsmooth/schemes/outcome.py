@@ -23,9 +23,9 @@ def finish(model, scheme, simulation, status, message, audit, on_energy_gain, or
     none = set(simulation.cuts) | set(plan.controllers.instants() if plan.controllers else ())
     passed = [end for _, end in plan.segments[:-1] if end <= run.t and end not in none]
     raw, times = simulation.events()
-    events, unwritten = (
-        event_table(raw[k:], times[k:], laws, passed) for k in ((0, simulation.written) if writer else (0, 0))
-    )
+    events = unwritten = event_table(raw, times, laws, passed)
+    if writer:
+        unwritten = event_table(raw[simulation.written :], times[simulation.written :], laws, passed)
     zeno = accumulation_points(events, laws) if scheme.locates else ()
     if len(zeno):
         events, unwritten = merged(events, zeno), merged(unwritten, zeno)
@@ -56,6 +56,8 @@ def finish(model, scheme, simulation, status, message, audit, on_energy_gain, or
     result = Result(
         **columns, events=events, status=status, message=message, extra=extra, **counters, **origin
     )
+    if own is not None:
+        result.extra |= run.fields(result, own)
     if audit and status != INTERRUPTED:  # who interrupts does not want to wait
         samples = _samples(columns, begin, P_J, plan, scheme) if begin else None
         try:

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from nonsmooth._core.calls.late import Late
 from nonsmooth._core.calls.plain import PlainCall
 from nonsmooth._core.jit import VECTOR, Reference, address_record
 from nonsmooth._core.laws import solve_laws
 from nonsmooth._core.records.problem import SolverOptions, make_problem
-from nonsmooth._core.records.run import Clock, RunRecord, make_log, make_output, make_watch
+from nonsmooth._core.records.run import LOOK, Clock, RunRecord, make_log, make_output, make_watch
 from nonsmooth._core.records.scene import BETWEEN, PARTS, STEP, Ask, Books, Info, Scene, make_state, make_work
 from nonsmooth._core.records.status import OK, UNCONVERGED
 from nonsmooth._core.stepping.run_loop import run
+from nonsmooth._core.stepping.watch import look
 from nonsmooth.schemes.base import Plan
 
 LOG_ROWS = 4096
@@ -86,8 +88,8 @@ class SchemeRun:
         self.clock.controlled, self.clock.first, self.clock.t, self.clock.t_end = self.controlled, 1, t, t
         self.clock.every = self.clock.next_store = plan.every
         self.clock.with_begin = plan.keep_begin
-        functions = (plan.watched.writer, VECTOR) if plan.watched else 0
-        self.watch = make_watch(len(plan.watched or ()), model.n_q, model.n_u, plan.nodes, functions)
+        watched = ((plan.watched.writer, VECTOR), (look, LOOK)) if plan.watched else ()
+        self.watch = make_watch(len(plan.watched or ()), model.n_q, model.n_u, plan.nodes, *watched)
         if plan.watched:
             plan.watched.prepare(self.watch)
         records = self.scene, self.state, RunRecord(self.clock, self.out, self.log, plan.t_eval, self.watch)
@@ -110,6 +112,7 @@ class SchemeRun:
         """At most `budget` steps; returns the status of the last one."""
         status = self._loop(self.at_scene, self.at_state, self.at_run, budget)
         self._outside.raise_error()
+        Late.raise_errors()
         return status
 
     @property
@@ -189,6 +192,10 @@ class SchemeRun:
 
     def warn(self) -> None:
         """Warn of what a user should know of a run that reached its end."""
+
+    def fields(self, result, own) -> dict[str, Any]:
+        """Fields of the result that only the run knows; `own` is what the scheme remembers, shape (numbers, columns)."""
+        return {}
 
     # -- output ---------------------------------------------------------------------------------------------------------
 

@@ -39,8 +39,10 @@ def test_the_tree_finds_the_nearest_segment(n):
         x = np.append(rng.random(), rng.normal(size=2))
         all_of_them = [to_segment(x, B, j)[0] for j in range(n - 1)]
         guess = int(rng.integers(n - 1))
-        distance, j, _ = nearest(x, B, *box_tree(B), guess, nodes, bounds)
+        distance, j, _ = nearest(x, B, *box_tree(B), guess, 0.0, nodes, bounds)
         assert distance == min(all_of_them) == all_of_them[j]
+        near = nearest(x, B, *box_tree(B), guess, 2.0 * distance, nodes, bounds)[0]
+        assert distance <= near <= 2.0 * distance
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -53,3 +55,17 @@ def test_directed_distance_against_sampled_points(seed):
     found = directed(A, B, 1e-9, 1e-14)
     assert sampled <= found * (1 + 1e-9) + 1e-14
     assert found == pytest.approx(sampled, abs=0.01)
+
+
+def test_noise_in_three_components():
+    """Boxes overlap, every search stops early: the distance is the same as that of all vertices against all segments, or more."""
+    rng = np.random.default_rng(3)
+    A, B = line(rng, 300, 3), line(rng, 300, 3)
+    vertices = max(min(to_segment(x, B, j)[0] for j in range(299)) for x in A)
+    s = np.linspace(0, 1, 30)[:, None]
+    points = np.vstack([p + s * (q - p) for p, q in zip(A[:-1], A[1:])])
+    found = directed(A, B, 1e-9, 1e-14)
+    assert vertices <= found * (1 + 1e-9)
+    assert found == pytest.approx(
+        max(min(to_segment(x, B, j)[0] for j in range(299)) for x in points), rel=0.02
+    )

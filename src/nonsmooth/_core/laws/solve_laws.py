@@ -2,7 +2,7 @@
 
 ``method`` AUTO goes through
 
-1. Newton on the modes from the last step's modes; all combinations of modes where they are few;
+1. Newton on the modes from the last step's modes (of a single contact in closed form); all combinations of modes where they are few;
 2. a round of projected Gauss-Seidel, and Newton from its modes;
 3. proximal Newton (`proximal_newton`), made for redundant contacts and large ratios of masses;
 4. the stages of `solve_contact`, in Python (where ``at.outside`` is given);
@@ -11,8 +11,10 @@
 PSOR and PJOR are kept pure, as in the paper; NEWTON is 3 alone, OUTSIDE is 4 alone.
 """
 
+from nonsmooth._core.calls.late import Late, late
 from nonsmooth._core.jit import PROJECT, address_record, call_plain, caller, float64, int64, kernel, phase
 from nonsmooth._core.laws.modes_newton import BY_MODES, HUGE, by_modes, call_modes
+from nonsmooth._core.laws.one_contact import NOT_FOUND, is_one_contact, one_contact
 from nonsmooth._core.laws.projections import r_factors, residual
 from nonsmooth._core.laws.proximal_newton import PROXIMAL, call_proximal, proximal_newton
 from nonsmooth._core.laws.psor import RELAX, call_relax, relax
@@ -21,6 +23,9 @@ from nonsmooth._core.records.problem import AUTO, NEWTON, OUTSIDE, PJOR, problem
 SOLVE = float64(int64, float64, int64, int64)
 # Loops call the solver at its address: linked in, its code would be compiled again with every loop.
 call_solver = caller(SOLVE)
+
+# Most steps need neither.
+RELAXATION, PROXIMAL_NEWTON = Late(relax, RELAX), Late(proximal_newton, PROXIMAL)
 
 ROUND = 50  # sweeps in the first round; later ones are as much longer
 
@@ -33,6 +38,11 @@ def solve_laws(problem, dt, n_laws, n):
     """
     x = problem_at(problem)
     options, count = x.options, x.count
+    if options.method == AUTO and is_one_contact(x, n_laws, n):
+        res = one_contact(x)
+        if res < NOT_FOUND:
+            count.iterations = 1
+            return res
     r_factors(x, n_laws, n)
     count.iterations = 0
     if options.method == AUTO:
@@ -41,10 +51,8 @@ def solve_laws(problem, dt, n_laws, n):
         return by_proximal_newton(x, problem, dt, n_laws, n)
     if options.method == OUTSIDE:
         return from_outside(x, dt, n_laws, n)
-    done, res = call_relax(
-        x.at.relax, problem, int(options.method == PJOR), dt, n_laws, n, options.tol, options.max_iter
-    )
-    count.iterations = int(done)
+    done, res = by_relaxation(x, problem, int(options.method == PJOR), dt, n_laws, n, options.max_iter)
+    count.iterations = done
     return res
 
 
@@ -72,9 +80,9 @@ def in_stages(x, problem, dt, n_laws, n):
         attempt += 1
         # once the budget is used up, one empty round sets xi, modes and the residual of the impulses returned
         budget = min(ROUND * attempt, options.max_iter - sweeps)
-        done, res = call_relax(x.at.relax, problem, 0, dt, n_laws, n, options.tol, budget)
-        sweeps += int(done)
-        count.iterations += int(done)
+        done, res = by_relaxation(x, problem, 0, dt, n_laws, n, budget)
+        sweeps += done
+        count.iterations += done
         if (res <= options.tol and polished) or budget <= 0 or not res < 1e290:
             return res
         polished = res <= options.tol  # the modes are known now: one more Newton makes them exact
@@ -96,9 +104,22 @@ def exact(x, problem, dt, n_laws, n, with_enumeration, best):
 
 
 @phase
+def by_relaxation(x, problem, jacobi, dt, n_laws, n, budget):
+    """Up to `budget` sweeps from the impulses as they are; returns how many were made, and the residual."""
+    part = late(x.at.relax)
+    if part == 0:
+        return 0, HUGE
+    done, res = call_relax(part, problem, jacobi, dt, n_laws, n, x.options.tol, budget)
+    return int(done), res
+
+
+@phase
 def by_proximal_newton(x, problem, dt, n_laws, n):
     """Proximal Newton from the impulses as they are; returns the residual."""
-    done, res = call_proximal(x.at.proximal, problem, dt, n_laws, n, x.options.tol, x.options.max_iter)
+    part = late(x.at.proximal)
+    if part == 0:
+        return HUGE
+    done, res = call_proximal(part, problem, dt, n_laws, n, x.options.tol, x.options.max_iter)
     x.count.iterations += int(done)
     return res
 
@@ -126,8 +147,8 @@ def addresses(project):
     return address_record(
         project=(project, PROJECT),
         by_modes=(by_modes, BY_MODES),
-        relax=(relax, RELAX),
-        proximal=(proximal_newton, PROXIMAL),
+        relax=RELAXATION,
+        proximal=PROXIMAL_NEWTON,
         outside=0,
         solve=(solve_laws, SOLVE),
     )

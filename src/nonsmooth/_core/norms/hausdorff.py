@@ -3,6 +3,8 @@
 A line is given by its vertices, one per row, column 0 is time. The distance of two points is
 ``max(|t - s|, ||x - y||_2)``. The vertices of a trajectory are in order of time, so a binary tree over runs of
 neighbouring segments has boxes that hardly overlap, and the segment nearest to a point is found in a few dozen tests.
+For noise the boxes do overlap, but the nearest segment is not wanted either: any that is no farther away than the farthest point
+so far will do (Taha & Hanbury 2015), and a first look at a few vertices tells about how far that is.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from nonsmooth._core.jit import kernel
 
 LEAF = 4  # segments per leaf of the tree
 DEPTH = 64  # of the stacks: a tree over 2^60 leaves, a piece halved 60 times
+FIRST = 64  # vertices that are looked at first
 MATCHED = 16  # most vertices of B opposite to a piece of A that are worth a comparison one by one
 
 
@@ -100,14 +103,14 @@ def to_segment(x, B, j):
 
 
 @kernel
-def nearest(x, B, low, high, guess, nodes, bounds):
-    """(distance, segment, parameter) of the point of B nearest to x; `guess` is a segment that may be near."""
+def nearest(x, B, low, high, guess, enough, nodes, bounds):
+    """(distance, segment, parameter) of the point of B nearest to x, or of one no farther than `enough`; `guess` may be near."""
     best_j = guess
     best, best_s = to_segment(x, B, guess)
     leaves = low.shape[0] // 2
     top = 0
     nodes[0], bounds[0] = 1, _to_box(x, low, high, 1)
-    while top >= 0:
+    while top >= 0 and best > enough:
         node, bound = nodes[top], bounds[top]
         top -= 1
         if bound >= best:
@@ -198,8 +201,12 @@ def directed(A, B, rtol, rounding):
     distance, segment, parameter = np.empty(n), np.empty(n, dtype=np.int64), np.empty(n)
     best = 0.0
     j = 0
+    for i in range(0, n, max(n // FIRST, 1)):
+        found, j, _ = nearest(A[i], B, low, high, j, best, nodes, bounds)
+        best = max(best, found)
+    j = 0
     for i in range(n):
-        distance[i], j, parameter[i] = nearest(A[i], B, low, high, j, nodes, bounds)
+        distance[i], j, parameter[i] = nearest(A[i], B, low, high, j, best, nodes, bounds)
         segment[i] = j
         best = max(best, distance[i])
 
@@ -229,6 +236,6 @@ def directed(A, B, rtol, rounding):
             _between(A, i, middle, x)
             top += 1
             place[top] = middle
-            ahead[top], beside[top], where[top] = nearest(x, B, low, high, j0, nodes, bounds)
+            ahead[top], beside[top], where[top] = nearest(x, B, low, high, j0, best, nodes, bounds)
             best = max(best, ahead[top])
     return best

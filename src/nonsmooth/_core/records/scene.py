@@ -19,6 +19,9 @@ STEP = int64(int64, int64, float64, float64)
 BETWEEN = int64(int64, int64, float64, float64, float64)
 call_step, call_between = caller(STEP), caller(BETWEEN)
 
+#: In ``work.struck``: a contact that was closed already has had an impulse.
+STAYS_CLOSED = 2
+
 
 class ModelRecord(NamedTuple):
     """The questions a model answers (see `nonsmooth.model.model`)."""
@@ -79,7 +82,7 @@ class Work(NamedTuple):
     )  # gap that counts as closed: what rounding of its terms can hide (zero for the plain rule)
     zeta: np.ndarray
     bounds: np.ndarray  # lower, then upper force bounds by row
-    struck: np.ndarray  # by law: the contact closed and opened again in the step
+    struck: np.ndarray  # by law: the contact closed and opened again in the step; or had an impulse although it was closed before
     t_best: np.ndarray  # by law: best estimate of the instant of a change of its mode in the step, or NaN
 
 

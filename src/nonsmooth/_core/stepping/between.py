@@ -23,6 +23,8 @@ def along_the_step(at_scene, at_state, t, dt, t_out):
     for i in range(size.n_q):
         at_instant.q[i] = end.q[i] if s == 1.0 else begin.q[i] + s * (end.q[i] - begin.q[i])
     normalise(scene.model, at_instant.q)
+    for i in range(end.own.size):
+        at_instant.own[i] = end.own[i]
     for i in range(size.n_u):
         at_instant.u[i] = end.u[i] if s_u == 1.0 else begin.u[i] + s_u * (end.u[i] - begin.u[i])
     return OK

@@ -7,11 +7,13 @@ Mannshardt's rule asks:
 
     hbar = C T (h/T)^((p+1)/(q+1)),     T the time scale of the model; not below what rounding of time and gap can tell
 
-Motion goes on at its lower end, then the critical method of order q takes it across:
+Then the critical method of order q takes the motion across:
 
-    q = 0   a contact closes, U < 0: Moreau's step, free motion u + hbar u', Newton's law on it, q + hbar B u^+ (gaps stay positive)
+    q = 0   a contact closes, U < 0: Moreau's step over hbar, with the instant of the secant in its middle: free motion u + hbar u',
+            Newton's law on it, q + hbar B u^+ (gaps stay positive)
             a contact opens, something sticks or slips: no impulse; modes from accelerations at the upper end (`transitions.settle`)
-    q = 1   the instant from the secant through the bracket, with an error of O(hbar^2); impact or new modes there, in no time
+    q > 0   impact or new modes in no time, at the instant that interpolation gives with an error of O(hbar^(q+1)): the secant
+            through the bracket (1), one more trial there and the secant through it (2), the inverse parabola through all three (3)
 
 Rebounds lower than the accuracy of the critical step end in rest (`transitions.rest`), which passes accumulation points. The forecast
 (37), the contacts that the critical step strikes, is right if they are those that the smooth motion closes inside it (35).
@@ -37,7 +39,7 @@ from nonsmooth._core.stepping.event_driven import (
 )
 from nonsmooth._core.stepping.phases import copy_state, normalise
 from nonsmooth._core.stepping.smooth_motion import INFINITY, call_at_state, error_of_step, own_at
-from nonsmooth._core.stepping.stages import capture_at, solve_stages
+from nonsmooth._core.stepping.stages import capture_at, estimate_error, solve_stages
 
 NEXT = 1e-6  # part of a step of the grid that is not worth a step of its own
 SHARE = 0.1  # of the tolerance that the critical step may take
@@ -70,7 +72,7 @@ def event_capturing_step(at_scene, at_state, t, left):
         capture.control.last_trial = 0.0
         return shorter(own, info, status, 0.25 * dt, t)
     if capture.control.last_trial > 0.0:
-        return before_critical_step(scene, own, capture, at_scene, at_state, t, dt)
+        return before_critical_step(scene, own, capture, begin, at_scene, at_state, t, dt)
     if control.searching:
         return bracket(scene, own, capture, begin, t, dt)
     return smooth_step(scene, own, capture, begin, at_scene, at_state, t, dt)
@@ -82,6 +84,8 @@ def smooth_step(scene, own, capture, begin, at_scene, at_state, t, dt):
     control, info = own.control, scene.info
     factor = 1.0
     if capture.control.dt == 0.0:
+        if capture.control.implicit:
+            estimate_error(scene, own, capture, dt)
         error = error_of_step(scene, own, begin, dt)
         info.error = error
         factor = min(max(0.9 * max(error, 1e-12) ** (-1.0 / (control.error_order + 1)), 0.3), 4.0)
@@ -89,7 +93,7 @@ def smooth_step(scene, own, capture, begin, at_scene, at_state, t, dt):
             return shorter(own, info, REJECTED, dt * min(factor, 0.9), t)
     early = alarm(scene, own, begin, dt)
     if early < 1.0:
-        if early * dt < LEAST * control.dt_max and unexpected(scene, own):
+        if early * dt < LEAST * control.dt_max and unexpected(scene, own, begin):
             control.jump = 1
             return WAITING
         return shorter(own, info, WAITING, early * dt, t)
@@ -185,16 +189,26 @@ def nothing_left(scene, begin, t, dt):
 def start_search(scene, own, capture, begin, f_end, dt):
     """The first end of a mode lies between 0 and dt."""
     control, wanted = own.control, capture.control
-    control.searching, control.side = 1, 0
+    control.searching, control.side, wanted.polishing = 1, 0, 0
     control.lo, control.hi, control.f_lo, control.f_hi = 0.0, dt, 1.0, f_end
     wanted.f_lo, wanted.f_hi = 1.0, f_end
+    T, C, h = wanted.time_scale, wanted.constant, wanted.dt
+    wanted.error = SHARE * control.rtol * dt
     if wanted.dt > 0.0:
-        wanted.width = (
-            wanted.constant * wanted.time_scale * (wanted.dt / wanted.time_scale) ** wanted.exponent
-        )
-    else:
-        wanted.width = dt * (SHARE * control.rtol) ** (1.0 / (wanted.critical_order + 1))
+        wanted.error = C * T * (h / T) ** (wanted.order + 1)
+    wanted.width = longest_bracket(scene, own, capture, dt)
     mark(scene, own, capture, begin)
+
+
+@phase
+def longest_bracket(scene, own, capture, length):
+    """Mannshardt's rule, hbar^(q+1) = O(h^(p+1)); for motion that turns within less than T (low rebounds) by its own length."""
+    wanted = capture.control
+    T, C, h, q = wanted.time_scale, wanted.constant, wanted.dt, wanted.critical_order
+    if q == 0:
+        return wanted.error
+    longest = length * (wanted.error / length) ** (1.0 / (q + 1))
+    return min(longest, C * T * (h / T) ** ((wanted.order + 1.0) / (q + 1))) if h > 0.0 else longest
 
 
 @phase
@@ -225,6 +239,8 @@ def resolution(scene, own, capture, t):
 def length_in_bracket(own, capture, t):
     """Illinois' rule, aimed a little to the side that is far from the end of the mode, so that the bracket closes from both."""
     control = own.control
+    if capture.control.polishing:
+        return secant(control.lo, capture.control.f_lo, control.hi, capture.control.f_hi)
     span = control.hi - control.lo
     x = control.lo + span * control.f_lo / (control.f_lo - control.f_hi)
     aside = 0.3 * capture.control.width
@@ -241,6 +257,8 @@ def bracket(scene, own, capture, begin, t, dt):
     control, wanted = own.control, capture.control
     f = least_function(scene, own, begin)
     control.searching += 1
+    if wanted.polishing:
+        return plan_crossing(scene, own, capture, t, polished(own, capture, dt, f))
     if f <= 0.0:
         control.hi, control.f_hi, wanted.f_hi = dt, f, f
         if control.side == 1:
@@ -252,45 +270,86 @@ def bracket(scene, own, capture, begin, t, dt):
         if control.side == -1:
             control.f_hi *= 0.5
         control.side = -1
-    width = max(wanted.width, resolution(scene, own, capture, t))
-    if control.hi - control.lo > width and control.searching <= MOST_SEARCHED:
+    wanted.width = max(longest_bracket(scene, own, capture, control.hi), resolution(scene, own, capture, t))
+    if control.hi - control.lo > wanted.width and control.searching <= MOST_SEARCHED:
         return WAITING
-    control.searching = 0
-    return plan_crossing(scene, own, capture, t)
+    instant = secant(control.lo, wanted.f_lo, control.hi, wanted.f_hi)
+    edge = 4.0 * EPS * max(abs(t), control.hi)
+    if wanted.critical_order > 1 and control.lo + edge < instant < control.hi - edge:
+        wanted.polishing = 1
+        return WAITING
+    return plan_crossing(scene, own, capture, t, instant)
 
 
 @phase
-def plan_crossing(scene, own, capture, t):
+def secant(x_0, f_0, x_1, f_1):
+    """Where the line through two points vanishes."""
+    return x_0 + (x_1 - x_0) * f_0 / (f_0 - f_1)
+
+
+@phase
+def polished(own, capture, x, f):
+    """The instant from the bracket and a trial inside it, at the secant: with errors of O(hbar^3) or O(hbar^4)."""
+    control, wanted = own.control, capture.control
+    lo, hi, f_lo, f_hi = control.lo, control.hi, wanted.f_lo, wanted.f_hi
+    if f == 0.0 or not f_hi < f < f_lo:
+        return x
+    if wanted.critical_order == 2:
+        return secant(lo, f_lo, x, f) if f < 0.0 else secant(x, f, hi, f_hi)
+    # inverse interpolation: x as a parabola of f, at f = 0
+    at_lo = f * f_hi / ((f_lo - f) * (f_lo - f_hi))
+    at_x = f_lo * f_hi / ((f - f_lo) * (f - f_hi))
+    at_hi = f_lo * f / ((f_hi - f_lo) * (f_hi - f))
+    instant = lo * at_lo + x * at_x + hi * at_hi
+    return instant if lo <= instant <= hi else x
+
+
+@phase
+def plan_crossing(scene, own, capture, t, instant):
     """Where the smooth step ends: before, in or behind the critical step."""
     control, wanted = own.control, capture.control
-    secant = control.lo + (control.hi - control.lo) * wanted.f_lo / (wanted.f_lo - wanted.f_hi)
-    wanted.t_event = t + secant
-    wanted.t_critical = end_of_trial(scene, capture, t, control.hi)
+    control.searching, wanted.polishing = 0, 0
+    wanted.t_event = t + instant
     wanted.crossing = 0
+    upper = control.hi
     if wanted.critical_order > 0:
-        wanted.last_trial = secant
+        wanted.last_trial = instant
     elif wanted.closing:
-        wanted.last_trial = control.lo
+        # a critical step of full length, whatever the bracket: its error follows from hbar, not from chance
+        wanted.last_trial = instant - 0.5 * wanted.width
+        upper = min(instant + 0.5 * wanted.width, scene.ask.t_stop - t)
     else:
         wanted.last_trial = control.hi
-    if wanted.last_trial <= 4.0 * EPS * abs(t):  # it begins where the run stands
+    wanted.t_critical = end_of_trial(scene, capture, t, upper)
+    return approach(own, capture, t)
+
+
+@phase
+def approach(own, capture, t):
+    """The smooth step up to the critical one comes next; or that one, if it begins where the run stands."""
+    wanted = capture.control
+    if wanted.last_trial <= 4.0 * EPS * abs(t):
         wanted.last_trial = 0.0
         if wanted.closing and wanted.critical_order == 0 and wanted.t_critical > t:
             wanted.crossing = 1
         else:
-            control.jump = 1
+            own.control.jump = 1
     return WAITING
 
 
 @phase
-def before_critical_step(scene, own, capture, at_scene, at_state, t, dt):
+def before_critical_step(scene, own, capture, begin, at_scene, at_state, t, dt):
     """The smooth step up to the critical one is accepted."""
     control, wanted = own.control, capture.control
+    strikes = wanted.closing and wanted.critical_order == 0
+    if strikes and dt > control.lo and least_function(scene, own, begin) <= 0.0:
+        wanted.last_trial = control.lo  # closed already: the secant was no good, the bracket is
+        return approach(own, capture, t)
     wanted.last_trial = 0.0
     control.rejected = 0
     control.dt_next = INFINITY if wanted.dt > 0.0 else max(control.dt_smooth, dt)
     t_new = end_of_trial(scene, capture, t, dt)
-    if wanted.closing and wanted.critical_order == 0 and wanted.t_critical > t_new:
+    if strikes and wanted.t_critical > t_new:
         wanted.crossing = 1
     else:
         control.jump = 1

@@ -89,7 +89,7 @@ def event_driven_step(at_scene, at_state, t, left):
         return shorter(own, info, REJECTED, dt * min(max(factor, 0.1), 0.9), t)
     early = alarm(scene, own, begin, dt)
     if early < 1.0:
-        if early * dt < LEAST * control.dt_max and unexpected(scene, own):
+        if early * dt < LEAST * control.dt_max and unexpected(scene, own, begin):
             control.jump = 1
             return WAITING
         return shorter(own, info, WAITING, early * dt, t)
@@ -197,7 +197,7 @@ def begin_trial(at_scene, at_begin, t):
         own.gap_0[l] = 0.0
         if l < model.size.n_N:
             work.slack[l] = rounding_of_gap(scene, own, begin, l, t)
-            own.gap_0[l] = work.g[l]
+            own.gap_0[l] = work.g[l] - own.rest_gap[l]
             own.gap_max[l] = max(own.gap_max[l], work.g[l])
         own.size[l] = zero_of(scene, own, begin, l)
     return OK
@@ -289,7 +289,7 @@ def alarm(scene, own, begin, dt):
             continue
         end = own.phi[s, l]
         if not armed(own, l):
-            if end < -own.size[l]:  # its mode is not what was expected, or ends in this step
+            if end < lowest(scene, own, begin, l):  # its mode is not what was expected, or ends in this step
                 part = min(part, 0.2)
             continue
         if end <= 0.0:
@@ -320,11 +320,23 @@ def passes_by(scene, own, begin, dt):
 
 
 @phase
-def unexpected(scene, own):
+def lowest(scene, own, begin, l):
+    """What the function of a law may come down to where it begins at zero: a contact may open out of the overlap it started with."""
+    if l < scene.model.size.n_N and begin.modes[l] != CONSTRAINT:
+        return min(own.gap_0[l], 0.0) - own.size[l]
+    return -own.size[l]
+
+
+@phase
+def unexpected(scene, own, begin):
     """Laws whose modes do not hold even for the shortest time: they are settled anew."""
     some = False
     for l in range(scene.model.size.n_laws):
-        if own.phi_0[l] < INFINITY and not armed(own, l) and own.phi[own.control.stages, l] < -own.size[l]:
+        if (
+            own.phi_0[l] < INFINITY
+            and not armed(own, l)
+            and own.phi[own.control.stages, l] < lowest(scene, own, begin, l)
+        ):
             own.fired[l] = 1
             some = True
     return some
@@ -410,15 +422,17 @@ def finish(at_scene, at_begin, t, dt):
         books.work_forces += dt * own.A[s, k] * own.power[k, 0]
         books.work_contacts += dt * own.A[s, k] * own.power[k, 1]
     normalise(model, end.q)
+    if surface_ended(scene, own, begin, dt):
+        return SURFACE_ENDED
     status = call_at_state(own.at.hold, at_scene, state_reference(end), t_new)
-    if status == OK and surface_ended(own, size, end, dt):
-        status = SURFACE_ENDED
     if status != OK:
         return status
     for l in range(size.n_N):
         gap = scene.work.g[l] if begin.modes[l] != CONSTRAINT else own.rest_gap[l]
         if gap < books.gap:
             books.gap, books.gap_t = gap, t_new
+        if gap > 0.0:
+            own.rest_gap[l] = 0.0
     for k in range(size.n_q):
         own.scale[k] = max(own.scale[k], abs(end.q[k]))
     for k in range(size.n_u):
@@ -429,20 +443,24 @@ def finish(at_scene, at_begin, t, dt):
 
 
 @phase
-def surface_ended(own, size, end, dt):
-    """Whether contacts moved the end of the step by more than its error: a gap that does not follow its directions jumps.
-
-    (Joints may be left open by rounding of the start, and are moved onto their constraints in the first step.)
-    """
-    largest, control = 0.0, own.control
-    if control.ledge == 0.0 or size.n_joints > 0 or size.has_B:
+def surface_ended(scene, own, begin, dt):
+    """Whether the gap of a closed contact left zero by more than the error of the step: one that does not follow its directions jumps."""
+    work, size, control, largest = scene.work, scene.model.size, own.control, 0.0
+    if control.ledge == 0.0:
         return False
     for k in range(size.n_q):
-        largest = max(largest, own.scale[k], abs(end.q[k]))
-    for k in range(size.n_q):
-        # what rests at zero is measured by how far a force would have moved it
-        ruler = max(own.scale[k], abs(end.q[k]), KIND * largest, own.pull[k] * dt * dt)
-        if abs(end.q[k] - own.trial.q[k]) > control.ledge * (control.rtol * ruler + control.atol):
+        largest = max(largest, own.scale[k], abs(own.trial.q[k]))
+    for l in range(size.n_N):
+        if begin.modes[l] != CONSTRAINT:
+            continue
+        ruler, direction = own.gap_max[l], 0.0
+        for k in range(size.n_u):
+            # what rests at zero is measured by how far a force would have moved it (q' = B u: any coordinate may move with this velocity)
+            moved = largest if size.has_B else max(own.scale[k], abs(own.trial.q[k]), KIND * largest)
+            ruler = max(ruler, abs(work.WT[l, k]) * max(moved, own.pull[k] * dt * dt))
+            direction = max(direction, abs(work.WT[l, k]))
+        allowed = control.ledge * (control.rtol * ruler + control.atol * direction)
+        if abs(work.g[l] - own.rest_gap[l]) > allowed:
             return True
     return False
 

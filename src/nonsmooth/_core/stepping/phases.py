@@ -20,6 +20,8 @@ from nonsmooth._core.records.status import (
 
 #: Slack of a contact that acts whatever its gap.
 FORCED = 1e300
+#: Units in the last place of its terms by which a gap at rest can wander.
+GAP_ULPS = 16 * 2.0**-52
 
 
 @phase
@@ -112,7 +114,35 @@ def active_laws(model, begin, end, work, problem, info, ask, t_m):
     """The laws of this step, by their gaps at the evaluation point; `another` tells whether they are others than in the last one."""
     if model.size.n_N > 0:
         call_vector(model.at.gap, t_m, work.q_m, begin.u, model.p, work.g)
+        close_up_to_rounding(model, begin, work, t_m)
     return laws_by_gaps(model, begin, end, work, problem, info, ask)
+
+
+@phase
+def close_up_to_rounding(model, begin, work, t_m):
+    """The gap of a contact that carries an impulse is zero where rounding of its terms hides it: a body at rest does not fall for a
+    step because its gap became 1e-17."""
+    known = False
+    for l in range(model.size.n_N):
+        if work.g[l] > 0.0 and begin.modes[l] == CONSTRAINT:
+            if not known:
+                call_matrix(model.at.directions, t_m, work.q_m, begin.u, model.p, work.WT)
+                known = True
+            if work.g[l] <= rounding_of_gap(model, work, l):
+                work.g[l] = 0.0
+
+
+@phase
+def rounding_of_gap(model, work, l):
+    """What rounding can hide of a gap: some units in the last place of its terms W_j B_ij q_i."""
+    terms, n_u, row = 0.0, model.size.n_u, model.laws.row[l]
+    for j in range(n_u):
+        if model.size.has_B:
+            for i in range(model.size.n_q):
+                terms += abs(work.WT[row, j] * work.B[i, j] * work.q_m[i])
+        else:
+            terms += abs(work.WT[row, j] * work.q_m[j])
+    return GAP_ULPS * terms
 
 
 @phase

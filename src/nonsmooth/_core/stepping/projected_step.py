@@ -7,7 +7,9 @@ match). Solved by linearising the constraints at the last q, with all of delta =
 
     g(q) + W^T (delta_new - delta) = G tau + c,    G = W^T M^-1 W,   c = g(q) - W^T delta
 
-over joints and the contacts that are or were violated: gaps that were not touched stay as they are. What counts as zero is what rounding
+over joints and the contacts that are or were violated: gaps that were not touched stay as they are. Contacts that acted in the step
+and are closed up to a little more than rounding are held, 0 = g: what other constraints move, and what rounding of velocities
+piles up over many steps, would open one of them one day, and a column would fall. What counts as zero is what rounding
 of the positions does to a constraint, sum_j |W_j| s_j + |zeta| t with s_j the largest coordinates so far (kept in ``state.own``).
 
 DIRECT     after the step; velocities stay as they are.
@@ -35,6 +37,8 @@ from nonsmooth._core.stepping.books import kinetic_energy
 from nonsmooth._core.stepping.phases import FORCED, normalise
 
 DIRECT, COMBINED = range(2)
+UNTOUCHED, VIOLATED, HELD = range(3)  # contacts, in a projection
+REGULARISED = 1e-13  # rows that are held may depend on each other
 MAX_PASSES = 30
 MAX_SWEEPS = 12
 EPS = 2.0**-52
@@ -54,7 +58,7 @@ class Projection(NamedTuple):
     q_half: np.ndarray
     delta: np.ndarray
     g: np.ndarray  # gaps, then joints
-    touched: np.ndarray  # by contact: it is or was violated
+    touched: np.ndarray  # by contact: it is or was violated, or is held closed
     forced: np.ndarray  # by contact: it has to act
     slack: np.ndarray
     shift: np.ndarray  # q_1 - q* as the scheme sees it (combined)
@@ -193,7 +197,7 @@ def agree(scene, own, at_scene, at_state, t, dt):
             return status
         again = False
         for l in range(size.n_N):
-            if own.touched[l] and scene.problem.acts[l] == 0:
+            if own.touched[l] == VIOLATED and scene.problem.acts[l] == 0:
                 own.forced[l] = 1
                 work.slack[l] = FORCED
                 again = True
@@ -229,7 +233,7 @@ def project(scene, own, t):
     for j in range(size.n_u):
         own.delta[j] = 0.0
     for l in range(size.n_N):
-        own.touched[l] = 0
+        own.touched[l] = UNTOUCHED
     reaches(scene, own, end.q, t)
     before = FORCED
     for _ in range(MAX_PASSES):
@@ -258,9 +262,12 @@ def constraints(scene, own, t):
     if size.n_joints > 0:
         call_vector(model.at.joints, t, q, u, model.p, own.g[own.g.size - size.n_joints :])
     for l in range(size.n_N):
-        if not own.g[l] >= 0.0:
-            own.touched[l] = 1
-        found += own.touched[l]
+        if own.touched[l] == UNTOUCHED:
+            if scene.problem.acts[l] and abs(own.g[l]) <= 4.0 * ROUNDING * EPS * own.scale[l]:
+                own.touched[l] = HELD
+            elif not own.g[l] >= 0.0:
+                own.touched[l] = VIOLATED
+        found += own.touched[l] != UNTOUCHED
     return found
 
 
@@ -275,7 +282,7 @@ def violation(scene, own):
     """Largest violation of a constraint, in terms of what its rounding is measured by; NaN is found."""
     size, worst = scene.model.size, 0.0
     for l in range(size.n_N):
-        worst = larger(worst, -own.g[l], own.scale[l])
+        worst = larger(worst, abs(own.g[l]) if own.touched[l] == HELD else -own.g[l], own.scale[l])
     for j in range(size.n_joints):
         g = own.g[own.g.size - size.n_joints + j]
         worst = larger(worst, abs(g), own.scale[row_of_joint(size, j)])
@@ -301,13 +308,13 @@ def least_change(scene, own, t):
         return MASS_SINGULAR
     n = 0
     for l in range(size.n_N):
-        if own.touched[l]:
-            n = add_row(own, l, own.g[l], HALF_LINE, n, size.n_u)
+        if own.touched[l] != UNTOUCHED:
+            n = add_row(own, l, own.g[l], FREE if own.touched[l] == HELD else HALF_LINE, n, size.n_u)
     for j in range(size.n_joints):
         g = own.g[own.g.size - size.n_joints + j]
         n = add_row(own, row_of_joint(size, j), g, FREE, n, size.n_u)
     problem.count.laws = problem.count.rows = n
-    delassus(own, n, size.n_u)
+    delassus(own, n, size)
     call_solver(problem.at.solve, own.at.problem, 1.0, n, n)
     for k in range(size.n_u):
         s = 0.0
@@ -338,16 +345,18 @@ def add_row(own, i, g, kind, n, n_u):
 
 
 @phase
-def delassus(own, n, n_u):
-    """G = W^T M^-1 W."""
+def delassus(own, n, size):
+    """G = W^T M^-1 W (normal directions are the first rows of the model)."""
     law, G = own.problem.laws.law, own.problem.G
     for a in range(n):
         for b in range(a + 1):
             s = 0.0
-            for k in range(n_u):
+            for k in range(size.n_u):
                 s += own.Y[law[a], k] * own.Y[law[b], k]
             G[a, b] = s
             G[b, a] = s
+        if law[a] < size.n_N and own.touched[law[a]] == HELD:
+            G[a, a] *= 1.0 + REGULARISED
 
 
 @phase

@@ -7,11 +7,10 @@ came. All progress is in the records, so that an exception raised in a user func
 
 from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.records.laws import CONSTRAINT, LOWER
-from nonsmooth._core.records.run import run_at
-from nonsmooth._core.records.scene import call_between, call_step, scene_at, state_at
+from nonsmooth._core.records.run import call_look, run_at
+from nonsmooth._core.records.scene import STAYS_CLOSED, call_between, call_step, scene_at, state_at
 from nonsmooth._core.records.status import OK, REJECTED, WAITING
 from nonsmooth._core.stepping.phases import copy_state, structure
-from nonsmooth._core.stepping.watch import look
 
 # an instant asked for this close behind the end of a step belongs to it
 ROUNDING = 1e-12
@@ -52,17 +51,19 @@ def loop(step, at_scene, at_state, at_run, budget):
         t_new = end_of_step(clock, info)
         dt = info.dt if clock.controlled else dt
         if record.watch.control.count > 0:
-            status = look(record, scene, state, at_scene, at_state, t, dt, t_new)
+            status = call_look(record.watch.at.look, at_run, at_scene, at_state, t, dt, t_new)
             if status != OK:
                 return status
+        only_modes = clock.first and clock.controlled and dt == 0.0
         if clock.first:
             show_first_modes(record, scene)
         else:
             log_changes(record, scene, state, t, t_new)
         clock.total += 1
-        status = write_columns(record, scene, state, at_scene, at_state, t, dt, t_new)
-        if status != OK:
-            return status
+        if not only_modes:  # the start stands there already
+            status = write_columns(record, scene, state, at_scene, at_state, t, dt, t_new)
+            if status != OK:
+                return status
         copy_state(scene.end, state)
         advance(clock, t_new)
     return OK
@@ -116,7 +117,9 @@ def log_changes(record, scene, state, t, t_new):
         return
     for l in range(scene.model.size.n_laws):
         kind = scene.model.laws.kind[l]
-        if work.struck[l]:
+        if work.struck[l] == STAYS_CLOSED:
+            log(record, work, clock.total, l, CONSTRAINT, CONSTRAINT, t, t_new)
+        if work.struck[l] == 1:
             log(record, work, clock.total, l, state.modes[l], CONSTRAINT, t, t_new)
             log(record, work, clock.total + 1, l, CONSTRAINT, LOWER, t, t_new)
         elif structure(kind, end.modes[l]) != structure(kind, state.modes[l]):
@@ -202,7 +205,7 @@ def write(record, scene, state, point, t, dt):
     for l in range(size.n_laws):
         out.modes[k, l] = end.modes[l]
     for i in range(out.own.shape[1]):
-        out.own[k, i] = end.own[i]
+        out.own[k, i] = point.own[i]
     if clock.with_begin:
         for i in range(size.n_q):
             out.q_B[k, i] = state.q[i]

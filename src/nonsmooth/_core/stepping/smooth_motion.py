@@ -58,6 +58,7 @@ Control = scalars(
     dt_max=float,
     error_order=int,
     stages=int,
+    strict=int,  # a sliding contact that jams ends the run
     drifts=int,  # constraints are left to what the integration makes of them
     ledge=float,  # contacts may move the end of a step by so many tolerances, else their surface ended (0: as far as it takes)
     # where the run stands
@@ -81,6 +82,11 @@ Control = scalars(
     t_grazing=float,
     accumulations=int,
     t_accumulation=float,
+    jams=int,  # impacts without collision (`paradox`)
+    t_jam=float,
+    law_jam=int,
+    ambiguous=int,  # instants at which accelerations were not unique
+    t_ambiguous=float,
 )
 
 
@@ -114,28 +120,29 @@ class EventDriven(NamedTuple):
     rate: np.ndarray  # and at the last evaluation
     size: np.ndarray  # by law: what counts as zero in its function
     fired: np.ndarray  # by law: its mode ends where the run stands
-    rest_gap: np.ndarray  # gap at which a contact closed
+    rest_gap: np.ndarray  # overlap at which a contact closed or started: its surface, until it is above zero
     gap_max: np.ndarray  # largest gap so far: the length scale of a contact
     touches: np.ndarray  # by law: takes part in a transition
     mode: np.ndarray  # by law: modes being tried
     resting: np.ndarray  # by law: comes to rest in this transition
+    jammed: np.ndarray  # by law: has an impulse in this transition without having closed
 
 
-def make_own(at, size, A, c, E):
-    """The record for a model of that size and a tableau."""
+def make_own(at, size, A, c, E, n_own=0):
+    """The record for a model of that size and a tableau; `n_own` numbers are remembered with every state."""
     s = c.size + 1
     n_q, n_u, r, n = size.n_q, size.n_u, max(size.n_rows, 1), max(size.n_laws, 1)
     by_law = [np.zeros(n) for _ in range(4)]
     return EventDriven(
         at=at, control=Control(), A=A, c=c, E=E, K_q=np.zeros((s, n_q)), K_u=np.zeros((s, n_u)), La=np.zeros((s, r)),
-        power=np.zeros((s, 2)), trial=make_state(size), scale=np.zeros(n_q + n_u), gamma=np.zeros(r), kappa=np.zeros(r),
+        power=np.zeros((s, 2)), trial=make_state(size, n_own), scale=np.zeros(n_q + n_u), gamma=np.zeros(r), kappa=np.zeros(r),
         acceleration=np.zeros(r), force_scale=np.zeros(r), push_scale=np.zeros(r), pull=np.zeros(n_u), slip=np.zeros(r),
         allowed=np.zeros(r),
         joints=np.zeros(max(size.n_joints, 1)), phi_0=np.zeros(n), phi=np.zeros((s, n)),
         gap_0=np.zeros(n),
         rate_0=np.zeros(n), rate=by_law[0], size=by_law[1], fired=np.zeros(n, dtype=np.int64), rest_gap=by_law[2], gap_max=by_law[3],
         touches=np.zeros(n, dtype=np.int64), mode=np.zeros(n, dtype=np.int64),
-        resting=np.zeros(n, dtype=np.int64),
+        resting=np.zeros(n, dtype=np.int64), jammed=np.zeros(n, dtype=np.int64),
     )  # fmt: skip
 
 
@@ -146,7 +153,7 @@ AT_END = int64(int64, float64)
 SETTLE = int64(int64, int64, int64)
 PARTS = {
     "accelerate": ACCELERATE, "integrate": STEP, "begin_trial": AT_STATE, "hold": AT_STATE, "finish": STEP, "transition": AT_STATE,
-    "look": AT_END, "settle": SETTLE, "rest": AT_STATE,
+    "look": AT_END, "settle": SETTLE, "rest": AT_STATE, "jam": AT_STATE,
 }  # fmt: skip
 call_accelerate, call_at_state, call_at_end, call_settle = (
     caller(ACCELERATE),
@@ -373,7 +380,7 @@ def law_functions(scene, own, modes, la, phi):
         phi[l] = INFINITY
         if kind == HALF_LINE:
             own.rate[l] = own.gamma[i]
-            phi[l] = la[i] if modes[l] == CONSTRAINT else work.g[l]
+            phi[l] = la[i] if modes[l] == CONSTRAINT else work.g[l] - own.rest_gap[l]
         elif modes[l] == INACTIVE or not acts(model, modes, l) or laws.mu[l] > INFINITY:
             continue
         elif modes[l] == CONSTRAINT:

@@ -11,15 +11,19 @@ Forces are eliminated in each stage. What is left is solved by a simplified Newt
 
 half-explicit methods need one sweep. The shifts of the index-2 form follow from s <- s + A~^-1 gamma / h, where A~ takes accelerations of
 stages to velocities of those that follow from them; each sweep gains a factor of h.
+
+The embedded error of implicit methods is filtered, (I - h gamma J)^-1 err (Hairer & Wanner 1996, IV.8): stiff parts of the motion, which
+the method damps, do not hold its steps down.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from nonsmooth._core.calls.model_functions import call_matrix, call_vector
 from nonsmooth._core.jit import VECTOR, by_reference, float64, int64, kernel, noinline, phase, scalars
 from nonsmooth._core.linalg.dense_lu import lu_factor, lu_solve
-from nonsmooth._core.linalg.small import solve_lower
+from nonsmooth._core.linalg.small import cholesky, solve_lower
 from nonsmooth._core.records.laws import CONSTRAINT, FREE, INACTIVE
 from nonsmooth._core.records.scene import (
     EXAMPLE,
@@ -29,10 +33,12 @@ from nonsmooth._core.records.scene import (
     state_at,
     state_reference,
 )
-from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK
+from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, MASS_SINGULAR, NON_FINITE, OK
 from nonsmooth._core.stepping.event_driven import is_held
 from nonsmooth._core.stepping.smooth_motion import (
+    INFINITY,
     KIND,
+    acts,
     delassus,
     evaluate,
     forces,
@@ -61,16 +67,19 @@ CaptureControl = scalars(
     index_2=int,
     critical_order=int,
     constant=float,  # C of the critical step
-    exponent=float,  # (p + 1) / (q + 1)
     time_scale=float,
     newton=float,  # change at which the iterations stop
+    filter=float,  # gamma of the error estimate
+    unloaded=int,  # no law can carry a force in the step: stages need no more than smooth forces
     # where the run stands
     grid_begin=float,
     grid_step=int,
     have_tangent=int,
+    error=float,  # that a critical step may leave of an instant
     width=float,  # of the critical step that is being located
     f_lo=float,  # least of the laws' functions at the ends of the bracket
     f_hi=float,
+    polishing=int,  # one more trial, inside the bracket
     closing=int,  # a contact closes in the critical step
     last_trial=float,  # the length of the smooth step that ends at the critical one (0: not known yet)
     crossing=int,  # Moreau's step over the critical step comes next
@@ -89,6 +98,7 @@ class Capture(NamedTuple):
 
     control: Any
     A2: np.ndarray  # A^2 of the stages
+    E: np.ndarray  # error estimator of an implicit method
     X_q: np.ndarray  # q', u' of the stages that are being solved for
     X_u: np.ndarray
     J_q: np.ndarray  # du'/dq, du'/du
@@ -105,12 +115,12 @@ class Capture(NamedTuple):
     free: State  # end of the free motion of a critical step
 
 
-def make_capture(size, stages, A2, inverse, reach):
+def make_capture(size, stages, A2, E, inverse, reach):
     """The record for a model of that size and a method with so many stages."""
     s, n_q, n_u, r = stages + 1, size.n_q, size.n_u, max(size.n_rows, 1)
     n = stages * n_u
     return Capture(
-        control=CaptureControl(), A2=A2, X_q=np.zeros((s, n_q)), X_u=np.zeros((s, n_u)), J_q=np.zeros((n_u, n_q)),
+        control=CaptureControl(), A2=A2, E=E, X_q=np.zeros((s, n_q)), X_u=np.zeros((s, n_u)), J_q=np.zeros((n_u, n_q)),
         J_u=np.zeros((n_u, n_u)), J_qB=np.zeros((n_u, n_u)), LU=np.zeros((n, n)), pivots=np.zeros(n, dtype=np.int64),
         rhs=np.zeros(n), reach=reach, shift=np.zeros((s, r)), gamma=np.zeros((s, r)), inverse=inverse,
         predicted=np.zeros(max(size.n_laws, 1), dtype=np.int64), free=make_state(size),
@@ -118,7 +128,7 @@ def make_capture(size, stages, A2, inverse, reach):
 
 
 _, capture_at = by_reference(
-    make_capture(EXAMPLE.model.size, 1, np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1))
+    make_capture(EXAMPLE.model.size, 1, np.zeros((1, 1)), np.zeros(1), np.zeros((1, 1)), np.zeros(1))
 )
 
 
@@ -142,7 +152,7 @@ def stage(at_scene, at_point, at_begin, t, k):
     for i in range(model.size.n_rows):
         capture.gamma[k, i] = own.gamma[i]
         own.kappa[i] += capture.shift[k, i]
-    if model.size.n_rows > 0:
+    if model.size.n_rows > 0 and not capture.control.unloaded:
         delassus(scene, own)
         if capture.control.complementary:
             status = complementary_forces(scene, own, modes, la)
@@ -150,12 +160,61 @@ def stage(at_scene, at_point, at_begin, t, k):
             forces(scene, own, modes, la, False)
     else:
         solve_lower(work.L, work.h, work.du, model.size.n_u)
+        for i in range(model.size.n_rows):
+            la[i] = 0.0
     check = slopes(model, work, u, la, own.K_q[k], own.K_u[k])
     powers(model, work, own, u, la, k)
     law_functions(scene, own, modes, la, own.phi[k])
-    if capture.control.complementary:
+    if capture.control.complementary and not capture.control.unloaded:
         less_accelerations(scene, own, modes, own.K_u[k], own.phi[k])
     return status if check == 0.0 else NON_FINITE
+
+
+@kernel(int64(int64, int64, float64, int64), part=True)
+def free_stage(at_scene, at_point, t, k):
+    """Slopes of stage `k` where no law carries a force; gaps are looked at when the stages are known."""
+    noinline()
+    scene, point = scene_at(at_scene), state_at(at_point)
+    own, model, work = own_at(scene.at.own), scene.model, scene.work
+    at, size, q, u = model.at, model.size, point.q, point.u
+    if not size.constant_M:
+        call_matrix(at.mass, t, q, u, model.p, work.M)
+        if cholesky(work.M, work.L, size.n_u) != 0:
+            return MASS_SINGULAR
+    call_vector(at.force, t, q, u, model.p, work.h)
+    if size.has_B:
+        call_matrix(at.kinematics, t, q, u, model.p, work.B)
+    solve_lower(work.L, work.h, work.du, size.n_u)
+    for i in range(size.n_rows):
+        own.La[k, i] = 0.0
+    check = slopes(model, work, u, own.La[k], own.K_q[k], own.K_u[k])
+    own.power[k, 0], own.power[k, 1] = 0.0, 0.0
+    for j in range(size.n_u):
+        own.power[k, 0] += work.h[j] * u[j]
+    for l in range(size.n_laws):
+        own.phi[k, l] = INFINITY
+    return OK if check == 0.0 else NON_FINITE
+
+
+@phase
+def gaps_of_stages(scene, own, capture, begin, t, dt):
+    """Gaps at the stages inside the step, where no law carries a force."""
+    model, s = scene.model, own.control.stages
+    for k in range(1, s):
+        if model.size.n_N > 0 and 0.0 < own.c[k] < 1.0:
+            at_stage(model, own, capture, begin, dt, k)
+            call_vector(model.at.gap, t + own.c[k] * dt, own.trial.q, own.trial.u, model.p, scene.work.g)
+            for l in range(model.size.n_N):
+                own.phi[k, l] = scene.work.g[l]
+
+
+@phase
+def is_unloaded(model, begin):
+    """Whether no law can carry a force in these modes."""
+    for l in range(model.size.n_laws):
+        if acts(model, begin.modes, l):
+            return 0
+    return 1
 
 
 @phase
@@ -211,6 +270,7 @@ def solve_stages(at_scene, at_begin, t, dt):
     scene, begin = scene_at(at_scene), state_at(at_begin)
     own, capture = own_at(scene.at.own), capture_at(scene.at.control)
     status, s = OK, own.control.stages
+    capture.control.unloaded = is_unloaded(scene.model, begin)
     if capture.control.index_2:
         for k in range(s + 1):
             for i in range(scene.model.size.n_rows):
@@ -285,7 +345,10 @@ def newton(scene, own, capture, begin, at_scene, at_begin, t, dt):
     for iteration in range(MOST_ITERATIONS):
         for k in range(1, s):
             at_stage(scene.model, own, capture, begin, dt, k)
-            status = stage(at_scene, state_reference(own.trial), at_begin, t + own.c[k] * dt, k)
+            if control.unloaded:
+                status = free_stage(at_scene, state_reference(own.trial), t + own.c[k] * dt, k)
+            else:
+                status = stage(at_scene, state_reference(own.trial), at_begin, t + own.c[k] * dt, k)
             if status != OK:
                 return status
         change = newton_change(scene.model, scene.work, own, capture, dt)
@@ -304,6 +367,8 @@ def newton(scene, own, capture, begin, at_scene, at_begin, t, dt):
                 for i in range(size.n_u):
                     own.K_u[k, i] = capture.X_u[k, i]
             control.have_tangent = 1 if iteration < SLOW else 0
+            if control.unloaded:
+                gaps_of_stages(scene, own, capture, begin, t, dt)
             return OK
         if rate > 2.0 and iteration > 1:
             break
@@ -388,6 +453,37 @@ def newton_change(model, work, own, capture, dt):
         for i in range(n_q):
             worst += capture.X_q[k, i] - capture.X_q[k, i]  # not a number, if one of them is not
     return worst
+
+
+@phase
+def estimate_error(scene, own, capture, dt):
+    """The filtered estimate of an implicit method, as a slope in the place of the one at the end (which nobody needs any more)."""
+    size, s, LU, x = scene.model.size, own.control.stages, capture.LU, capture.rhs
+    n_q, n_u, a = size.n_q, size.n_u, dt * capture.control.filter
+    e_q, e_u = own.K_q[s], own.K_u[s]
+    for i in range(n_q):
+        e_q[i] *= capture.E[s]
+        for j in range(s):
+            e_q[i] += capture.E[j] * own.K_q[j, i]
+    for i in range(n_u):
+        e_u[i] *= capture.E[s]
+        for j in range(s):
+            e_u[i] += capture.E[j] * own.K_u[j, i]
+    for i in range(n_u):
+        x[i] = e_u[i]
+        for m in range(n_q):
+            x[i] += a * capture.J_q[i, m] * e_q[m]
+        for m in range(n_u):
+            LU[i, m] = (1.0 if i == m else 0.0) - a * capture.J_u[i, m] - a * a * capture.J_qB[i, m]
+    if not lu_factor(LU, capture.pivots, n_u) > 0.0:
+        return
+    lu_solve(LU, capture.pivots, n_u, x)
+    for i in range(n_u):
+        e_u[i] = x[i]
+    for i in range(n_q):
+        for m in range(n_u):
+            if size.has_B or m == i:
+                e_q[i] += a * x[m] * (scene.work.B[i, m] if size.has_B else 1.0)
 
 
 @phase

@@ -26,7 +26,7 @@ from nonsmooth._core.records.laws import (
     LOWER,
     UPPER,
 )
-from nonsmooth._core.records.scene import scene_at, state_at
+from nonsmooth._core.records.scene import STAYS_CLOSED, scene_at, state_at
 from nonsmooth._core.records.status import NO_SOLUTION, OK
 from nonsmooth._core.stepping.books import ENERGY_GAIN, book_gain, kinetic_energy
 from nonsmooth._core.stepping.phases import copy_state
@@ -50,6 +50,7 @@ REST = 0.1
 GRAZING = 100.0
 NEARLY_ELASTIC = 0.9999
 ROUNDING = 1e-8  # accelerations this small beside former ones are left over from terms that cancel
+SAME = 1e-6  # part of the largest acceleration by which two solutions may differ and still be one
 GAP_ULPS = 8 * 2.220446049250313e-16
 
 
@@ -65,7 +66,7 @@ def touching(scene, own, begin, modes):
             rate = own.gamma[laws.row[l]]
             # (a start is known to the digits it is given with)
             near = max(work.slack[l] * (64.0 if control.at_start else 1.0), -rate * window)
-            closed = modes[l] == CONSTRAINT or own.fired[l] or work.g[l] <= near
+            closed = modes[l] == CONSTRAINT or own.fired[l] or work.g[l] - own.rest_gap[l] <= near
             touches = 1 if closed else 0
         elif laws.link[l] >= 0:
             touches = own.touches[laws.link[l]]
@@ -140,10 +141,10 @@ def friction_share(own, laws, l, d):
 
 
 @phase
-def impact(scene, own, end, at_problem):
-    """Impulses and velocities after them. Returns a status."""
-    model, work, problem = scene.model, scene.work, scene.problem
-    laws, active, rows, n_u = model.laws, problem.laws, problem.rows, model.size.n_u
+def list_impulses(scene, own):
+    """What touches, as a problem for impulses: -(gamma^+ + e gamma^-) in N(P). Returns how many laws and rows there are."""
+    model, problem = scene.model, scene.problem
+    laws, active, rows = model.laws, problem.laws, problem.rows
     a, n = 0, 0
     problem.count.laws, problem.count.rows = 0, 0
     for l in range(model.size.n_laws):
@@ -167,10 +168,16 @@ def impact(scene, own, end, at_problem):
             k = active.row[b] + d
             rows.c[k] = (1.0 + active.e[b]) * rows.gamma_B[k]
             rows.lo[k], rows.hi[k] = 0.0, 0.0
-    residual = call_solver(problem.at.solve, at_problem, 1.0, a, n)
-    scene.info.residual = max(scene.info.residual, residual)
-    scene.info.iterations += problem.count.iterations
-    if not residual <= problem.options.tol:
+    return a, n
+
+
+@phase
+def impact(scene, own, end, at_problem):
+    """Impulses and velocities after them. Returns a status."""
+    model, work, problem = scene.model, scene.work, scene.problem
+    laws, active, rows, n_u = model.laws, problem.laws, problem.rows, model.size.n_u
+    a, n = list_impulses(scene, own)
+    if not solved(scene, at_problem, a, n):
         return NO_SOLUTION
     for k in range(n_u):
         work.du[k] = 0.0
@@ -184,6 +191,15 @@ def impact(scene, own, end, at_problem):
     for k in range(n_u):
         end.u[k] += work.du[k]
     return OK
+
+
+@phase
+def solved(scene, at_problem, n_laws, n_rows):
+    """Solve the problem that is listed; whether that went well."""
+    residual = call_solver(scene.problem.at.solve, at_problem, 1.0, n_laws, n_rows)
+    scene.info.residual = max(scene.info.residual, residual)
+    scene.info.iterations += scene.problem.count.iterations
+    return residual <= scene.problem.options.tol
 
 
 @phase
@@ -286,7 +302,6 @@ def new_modes(scene, own, at_problem):
     c_all = rows.best  # free until the solver is called
     for i in range(n_all):
         c_all[i] = rows.c[i]
-        own.allowed[i] = 0.0
     a, n = 0, 0
     problem.count.laws, problem.count.rows = 0, 0
     for l in range(model.size.n_laws):
@@ -309,16 +324,12 @@ def new_modes(scene, own, at_problem):
                 if bounded and own.mode[m] != CONSTRAINT:
                     for e in range(laws.dim[m]):
                         s += work.G_all[i, laws.row[m] + e] * fixed_force(own, work, laws, m, e, n_all)
-            rows.b[k] = s
-            rows.P[k] = 0.0
+            own.allowed[k] = s
             rows.lo[k], rows.hi[k] = work.bounds[i], work.bounds[n_all + i]
-    for k in range(n):
-        rows.c[k] = rows.b[k]
-    residual = call_solver(problem.at.solve, at_problem, 1.0, a, n)
-    scene.info.residual = max(scene.info.residual, residual)
-    scene.info.iterations += problem.count.iterations
-    if not residual <= problem.options.tol:
+    if not accelerations(scene, own, at_problem, a, n):
         return NO_SOLUTION
+    for i in range(n_all):
+        own.allowed[i] = 0.0
     for b in range(a):
         l = active.law[b]
         own.mode[l] = active.mode[b]
@@ -336,6 +347,45 @@ def new_modes(scene, own, at_problem):
         if laws.link[l] >= 0 and own.mode[laws.link[l]] != CONSTRAINT:
             own.mode[l] = INACTIVE
     return OK
+
+
+@phase
+def accelerations(scene, own, at_problem, a, n):
+    """Solve the problem that is listed, with c in ``own.allowed``; whether that went well.
+
+    With friction there may be several solutions (Painleve): it is solved from closed and from open contacts. If both differ, the one with
+    open contacts is taken, and counted.
+    """
+    rows, kept, differs, rough = scene.problem.rows, own.acceleration, False, False
+    for l in range(scene.model.size.n_laws):
+        rough = rough or (scene.model.laws.link[l] >= 0 and own.mode[l] != INACTIVE)
+    opens = rough and solved_from(scene, own.allowed, LOWER, at_problem, a, n)
+    for k in range(n):
+        kept[k] = rows.xi[k]
+    closes = solved_from(scene, own.allowed, CONSTRAINT, at_problem, a, n)
+    if opens and closes:
+        largest = 0.0
+        for k in range(n):
+            largest = max(largest, abs(own.allowed[k]))
+        for k in range(n):
+            differs = differs or abs(rows.xi[k] - kept[k]) > SAME * largest
+    if differs and not own.control.at_start:  # (of a start the model itself is asked, for all schemes)
+        own.control.ambiguous += 1
+        own.control.t_ambiguous = scene.info.t_new
+    if opens and (differs or not closes):
+        return solved_from(scene, own.allowed, LOWER, at_problem, a, n)
+    return closes
+
+
+@phase
+def solved_from(scene, c, mode, at_problem, a, n):
+    """Solve the problem that is listed with that c, starting from that mode of its contacts; whether that went well."""
+    rows, active = scene.problem.rows, scene.problem.laws
+    for k in range(n):
+        rows.c[k], rows.P[k] = c[k], 0.0
+    for b in range(a):
+        active.mode[b] = mode if active.kind[b] == HALF_LINE else CONSTRAINT
+    return solved(scene, at_problem, a, n)
 
 
 @phase
@@ -418,11 +468,17 @@ def transition(at_scene, at_begin, t):
         status = strike(scene, own, begin, at_scene, t)
         if status != OK:
             return status
+    for l in range(model.size.n_laws):
+        own.jammed[l] = 0
     status = call_settle(own.at.settle, at_scene, at_begin, hit)
+    if status == NO_SOLUTION and not own.control.strict:
+        if own.control.at_start:
+            return sliding_start(scene, own)
+        status = call_at_state(own.at.jam, at_scene, at_begin, t)
+    elif status == OK and hit:
+        status = call_at_state(own.at.rest, at_scene, at_begin, t)
     if status != OK:
         return status
-    if hit:
-        status = call_at_state(own.at.rest, at_scene, at_begin, t)
     note(scene, own, begin, hit, t)
     return status
 
@@ -498,6 +554,24 @@ def open_start(scene, own):
         own.mode[l] = mode
         scene.end.modes[l] = mode
         own.fired[l] = 0
+    own.control.at_start = 0
+    return OK
+
+
+@phase
+def overlap(work, l):
+    """Gap of a contact that closes, where it is below zero by more than rounding."""
+    return work.g[l] if work.g[l] < -work.slack[l] else 0.0
+
+
+@phase
+def sliding_start(scene, own):
+    """A start from which no forces lead on: first the modes before the impulse that does."""
+    for l in range(scene.model.size.n_laws):
+        scene.end.modes[l] = own.mode[l]
+        own.fired[l] = 0
+        if l < scene.model.size.n_N and own.mode[l] == CONSTRAINT:
+            own.rest_gap[l] = overlap(scene.work, l)
     own.control.at_start = 0
     return OK
 
@@ -654,9 +728,15 @@ def note(scene, own, begin, hit, t):
             closed = own.mode[l] == CONSTRAINT
             if hit and not closed and begin.modes[l] != CONSTRAINT and end.P[laws.row[l]] > 0.0:
                 work.struck[l] = 1
-            if closed and begin.modes[l] != CONSTRAINT:
-                own.rest_gap[l] = work.g[l] if work.g[l] < -work.slack[l] else 0.0
-            if work.struck[l] and grazes(scene, own, begin, l):
+            if own.jammed[l]:
+                work.struck[l] = STAYS_CLOSED
+            if closed and (begin.modes[l] != CONSTRAINT or own.control.at_start):
+                own.rest_gap[l] = overlap(work, l)
+            elif own.touches[l] and not closed:
+                # without a force there is no telling open from closed: what rounding makes of its velocity must not close it again
+                left = scene.ask.t_stop - t
+                own.rest_gap[l] = min(work.g[l], 0.0) + 2.0 * left * min(own.gamma[laws.row[l]], 0.0)
+            if work.struck[l] == 1 and grazes(scene, own, begin, l):
                 own.control.grazings += 1
                 own.control.t_grazing = t
         if not (work.t_best[l] >= t):

@@ -8,8 +8,9 @@ the loop takes the slice again up to that instant, which changes nothing but whe
 """
 
 from nonsmooth._core.calls.model_functions import call_vector
-from nonsmooth._core.jit import phase
-from nonsmooth._core.records.scene import call_between
+from nonsmooth._core.jit import kernel, phase
+from nonsmooth._core.records.run import LOOK, run_at
+from nonsmooth._core.records.scene import call_between, scene_at, state_at
 from nonsmooth._core.records.status import EVENT, OK
 
 EPS = 2.220446049250313e-16
@@ -17,9 +18,10 @@ MOST_SEARCHED = 100
 A_LITTLE = 1e-8  # part of a step after which a function that vanished at its begin shows its sign: a flight may be far shorter than a step
 
 
-@phase
-def look(record, scene, state, at_scene, at_state, t, dt, t_new):
+@kernel(LOOK, part=True)
+def look(at_run, at_scene, at_state, t, dt, t_new):
     """Zeros in the step from t to t_new: logged in their order, up to the first that stops the run."""
+    record, scene, state = run_at(at_run), scene_at(at_scene), state_at(at_state)
     watch, model, end = record.watch, scene.model, scene.end
     control = watch.control
     if not control.known:

@@ -1,14 +1,15 @@
-"""The audit of runs with a tolerance (`extrapolated-moreau`): steps between events repeated by another integrator, events
+"""The audit of runs with a tolerance (`extrapolated-moreau`, `event-driven`): steps between events repeated by another integrator, events
 against the states on both sides, gaps and velocities of closed contacts, cones, joints, energy."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.records.laws import FREE, HALF_LINE, USER_SET
+from nonsmooth._core.records.laws import DISK, FREE, HALF_LINE, INTERVAL, USER_SET
 from nonsmooth.results.audit import books
 from nonsmooth.results.audit.batch import Batch, times
 from nonsmooth.results.audit.checks import (
@@ -63,6 +64,7 @@ def audit_adaptive(
     midpoint_base: bool = True,
     max_checked: int = 250,
     accept_gains: bool = False,
+    breaks: Any = None,
 ) -> Audit:
     """Audit of a run with error control.
 
@@ -83,6 +85,9 @@ def audit_adaptive(
         Steps to repeat, and as many crossings of events.
     accept_gains : bool
         Whether impacts may create energy.
+    breaks : sequence of float, optional
+        For runs that store the states on both sides of an impact: instants at which a state may jump without one (resets). Their
+        impulses are checked, and the energy of all steps looked at.
 
     Returns
     -------
@@ -95,7 +100,7 @@ def audit_adaptive(
         del made.audit.limits["step_error"]
         made.audit.notes.append("fixed order: errors of steps are not measured by the tolerance")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        made.run(midpoint_base)
+        made.run(midpoint_base, breaks)
     return made.audit
 
 
@@ -133,7 +138,7 @@ class _AdaptiveAudit:
         made = np.sum(np.abs(h) / root, axis=1, keepdims=True) / root
         return np.max(made, axis=0, initial=0.0) * np.max(self.result.dt, initial=0.0)
 
-    def run(self, midpoint_base: bool) -> None:
+    def run(self, midpoint_base: bool, breaks: Any = None) -> None:
         solver_figures(self.audit, self.totals, get(self.result, "nbase", 0))
         if self.t.size == 0:
             return
@@ -142,7 +147,9 @@ class _AdaptiveAudit:
         self.length = max(self.length, at_rest * float(np.max(self.result.dt, initial=0.0)))
         crossing = k[self.order[k] <= 1] if self.complete and midpoint_base else k[:0]
         work = self.repeat_steps() + self.crossings(crossing)
-        self.balance(work)
+        if breaks is not None:
+            work += self.jumps(np.asarray(breaks, dtype=float))
+        self.balance(work, partly=breaks is not None)
         self.closed_contacts()
         self.gaps()
         self.events()
@@ -171,7 +178,8 @@ class _AdaptiveAudit:
         free = self.quiet() & (
             np.diff(self.t) > 1e3 * _EPS * np.maximum(np.abs(self.t[1:]), np.abs(self.t[:-1]))
         )
-        whole = np.isin(k, whole_steps(self.t, self.result.dt))
+        # (of thinned output a transition may be missing between two columns that look like the ends of a step)
+        whole = np.isin(k, whole_steps(self.t, self.result.dt)) & (self.t.size >= self.result.nsteps)
         same = np.all(self.modes[1:] == self.modes[:-1], axis=1)
         smooth = np.where(whole, self.order[1:] > 1, free & same)
         user = [i for i in range(self.batch.laws.n_laws) if int(self.batch.laws.kind[i]) == USER_SET]
@@ -273,6 +281,35 @@ class _AdaptiveAudit:
         work.update({int(c): (a, b) for c, a, b in zip(k, forces, laws)})
         return work
 
+    def jumps(self, breaks: np.ndarray) -> _Work:
+        """Columns without length, impacts and changes of mode: impulse balance, laws, energy."""
+        audit, batch, work = self.audit, self.batch, _Work()
+        k = 1 + np.flatnonzero((np.diff(self.t) == 0.0) & (self.result.dt[1:] == 0.0))
+        if k.size == 0 or not self.complete or self.t.size < self.result.nsteps:
+            return work
+        s = Steps.from_columns(self.result, k)
+        acts = np.any(s.P != 0.0, axis=1)
+        usable = acts | ~np.isin(s.t_E, breaks)
+        k, s, acts = k[usable], s.pick(usable), acts[usable]
+        work.update(dict.fromkeys((int(c) for c in k), (0.0, 0.0)))
+        moved = np.any(s.u_E != s.u_B, axis=1)
+        hit = np.flatnonzero(acts | moved)
+        hit = hit[evenly(hit.size, _ALL if self.t.size <= _ALL else self.most)]
+        if hit.size == 0:
+            return work
+        k, s = k[hit], struck_modes(batch.laws, s.pick(hit))
+        m = midpoint(batch, s)
+        # a contact that comes to rest does so without rebound
+        complementarity, cone, _ = law_residuals(batch, s, m, _largest(self.u), lasting=0.0)
+        audit.momentum_residual, audit.momentum_residual_t = worst(momentum_residual(s, m), s.t_E)
+        audit.complementarity, audit.complementarity_t = worst(complementarity, s.t_E)
+        audit.cone_violation = worst(cone, s.t_E)[0]
+        audit.steps_checked += int(k.size)
+        self.report_gains(s, energy_gains(batch, s, m))
+        laws = 0.5 * dot(m.rate_B + m.rate_E, s.P)
+        work.update({int(c): (0.0, float(w)) for c, w in zip(k, laws)})
+        return work
+
     def report_gains(self, s: Steps, gains: Any) -> None:
         mine = np.flatnonzero(gains.gain > max(1e-9, self.rtol))
         if mine.size == 0:
@@ -283,8 +320,8 @@ class _AdaptiveAudit:
             "T_after": float(gains.T_after[k]), "law": str(self.batch.laws.name[int(gains.law[k])]),
         }  # fmt: skip
 
-    def balance(self, work: _Work) -> None:
-        """Energies at both ends, and the work between them where every step was looked at."""
+    def balance(self, work: _Work, partly: bool = False) -> None:
+        """Energies at both ends, and the work between them where every step was looked at (or, `partly`, of those that were)."""
         ends = np.array([0, -1])
         T = self.batch.kinetic(self.t[ends], self.q[ends], self.u[ends])
         balance = {"kinetic_start": float(T[0]), "kinetic_end": float(T[1])}
@@ -294,6 +331,18 @@ class _AdaptiveAudit:
             scale = max(T[0], T[1], abs(forces), abs(laws))
             self.audit.unexplained_energy = float(relative(abs(T[1] - T[0] - forces - laws), scale))
             balance["unexplained"] = self.audit.unexplained_energy
+        elif partly and work:
+            k = np.fromiter(work, dtype=int)
+            T_B, T_E = (self.batch.kinetic(self.t[j], self.q[j], self.u[j]) for j in (k - 1, k))
+            by_forces, by_laws = (np.array([pair[i] for pair in work.values()]) for i in (0, 1))
+            scale = max(np.max(T_B), np.max(T_E), abs(by_forces.sum()), abs(by_laws.sum()))
+            self.audit.unexplained_energy = float(
+                relative(abs(np.sum(T_E - T_B - by_forces - by_laws)), scale)
+            )
+            balance["unexplained"] = self.audit.unexplained_energy
+        if partly:  # errors of steps add up
+            limits = self.audit.limits
+            limits["unexplained_energy"] = max(limits["unexplained_energy"], self.rtol * len(work))
         add_potential(balance, self.batch, self.t, self.q)
         self.audit.energy_balance = balance
 
@@ -381,6 +430,19 @@ class _AdaptiveAudit:
         here = np.arange(column.size)
         both = np.sqrt(gamma[here, first] ** 2 + gamma[here, last] ** 2)
         return np.where(first == last, gamma[here, first], both)
+
+
+def struck_modes(laws: Any, s: Steps) -> Steps:
+    """Steps without length with the modes of their impulses: what carries one is struck, forces under a bound carry none."""
+    modes = np.zeros_like(s.modes)
+    for i in range(laws.n_laws):
+        if int(laws.kind[i]) in (INTERVAL, DISK):
+            continue
+        closed = s.modes[:, i] == 1 if int(laws.kind[i]) in (HALF_LINE, FREE) else False
+        modes[:, i] = closed | np.any(s.P[:, rows_of(laws, i)] != 0.0, axis=1)
+        if int(laws.link[i]) >= 0:
+            modes[:, i] |= s.P[:, int(laws.row[int(laws.link[i])])] > 0.0
+    return replace(s, modes=modes)
 
 
 class _Work(dict[int, tuple[float, float]]):

@@ -43,6 +43,14 @@ class Batch:
             return _stack([self.model.mass_matrix(*x) for x in zip(t, q)], (self.n_u, self.n_u))
         return self._values("mass", (self.n_u, self.n_u), t, q, self._no_u(t))
 
+    def free_accelerations(self, t: np.ndarray, q: np.ndarray, h: np.ndarray) -> np.ndarray:
+        """M^-1 h, shape (n, n_u)."""
+        if hasattr(self.model, "sparse_mass"):
+            from scipy.sparse.linalg import splu
+
+            return splu(self.model.sparse_mass).solve(np.ascontiguousarray(h.T)).T
+        return solved(self.mass(t, q), h[..., None])[..., 0]
+
     def force(self, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """h, shape (n, n_u)."""
         if self.plain:
@@ -115,6 +123,8 @@ class Batch:
 
     def kinetic(self, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Kinetic energy u^T M u / 2, shape (n,)."""
+        if hasattr(self.model, "kinetic_energies"):
+            return self.model.kinetic_energies(u)
         return 0.5 * np.einsum("ni,nij,nj->n", u, self.mass(t, q), u)
 
     def most(self, wanted: int) -> int:
@@ -126,6 +136,22 @@ class Batch:
 def times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
     """A x for stacks of matrices and vectors."""
     return (A @ x[..., None])[..., 0]
+
+
+def solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """A^-1 b for stacks; NaN where A is singular."""
+    if b.shape[-1] == 0:
+        return np.zeros_like(b)
+    try:
+        return np.linalg.solve(A, b)
+    except np.linalg.LinAlgError:
+        out = np.full(b.shape, np.nan)
+        for k in range(len(A)):
+            try:
+                out[k] = np.linalg.solve(A[k], b[k])
+            except np.linalg.LinAlgError:
+                continue
+        return out
 
 
 def _c(x: np.ndarray) -> np.ndarray:

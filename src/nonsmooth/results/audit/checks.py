@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth.results.audit.batch import Batch, times
+from nonsmooth.results.audit.batch import Batch, solved, times
 from nonsmooth.results.audit.laws import contact_rows, impact_impulses, projected, rows_of
 from nonsmooth.results.audit.steps import Steps
 
@@ -254,22 +254,6 @@ def kinetic(M: np.ndarray, u: np.ndarray) -> np.ndarray:
 def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Products a_k . b_k of two stacks of vectors."""
     return np.einsum("ni,ni->n", a, b)
-
-
-def solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """A^-1 b for stacks; NaN where A is singular."""
-    if b.shape[-1] == 0:
-        return np.zeros_like(b)
-    try:
-        return np.linalg.solve(A, b)
-    except np.linalg.LinAlgError:
-        out = np.full(b.shape, np.nan)
-        for k in range(len(A)):
-            try:
-                out[k] = np.linalg.solve(A[k], b[k])
-            except np.linalg.LinAlgError:
-                continue
-        return out
 
 
 def largest(*arrays: np.ndarray) -> np.ndarray:

@@ -289,7 +289,7 @@ class MoreauAudit:
         steps = max(self.audit.steps_total, 1)
         t, q, u = self.t[some], self.q[some], self.u[some]
         h = self.batch.force(t, q, u)
-        power = dot(h, solved(self.batch.mass(t, q), h[..., None])[..., 0])
+        power = dot(h, self.batch.free_accelerations(t, q, h))
         return 0.5 * float(np.max(power, initial=0.0)) * (span / steps) ** 2 * steps
 
     def all_steps(self, s: Steps) -> tuple[Steps, float]:

@@ -68,8 +68,12 @@ def _gaps(columns: Columns, result: Any, model: Any) -> dict[str, Any] | None:
 
 def energies(t: np.ndarray, q: np.ndarray, u: np.ndarray, model: Any) -> np.ndarray:
     """Kinetic and, where the model has a potential, potential energy and their sum; shape (1 or 3, n)."""
-    kinetic = np.array(
-        [0.5 * float(u[:, k] @ model.mass_matrix(t[k], q[:, k]) @ u[:, k]) for k in range(t.size)]
+    kinetic = (
+        model.kinetic_energies(u.T)
+        if hasattr(model, "kinetic_energies")
+        else np.array(
+            [0.5 * float(u[:, k] @ model.mass_matrix(t[k], q[:, k]) @ u[:, k]) for k in range(t.size)]
+        )
     )
     ask = getattr(model, "potential_energy", None)
     potential = [None if ask is None else ask(t[k], q[:, k]) for k in range(t.size)]
