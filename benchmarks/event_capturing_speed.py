@@ -17,12 +17,12 @@ END, WANTED = 3.0, 1e-9
 
 
 def best_of(repeats, run):
-    """Shortest time in seconds, and the last result."""
+    """Shortest processor time in seconds, and the last result."""
     shortest = np.inf
     for _ in range(repeats):
-        begin = time.perf_counter()
+        begin = time.process_time()
         found = run()
-        shortest = min(shortest, time.perf_counter() - begin)
+        shortest = min(shortest, time.process_time() - begin)
     return shortest, found
 
 
@@ -67,9 +67,9 @@ if __name__ == "__main__":
     exact = problem.reference.event_times()
     exact = exact[exact <= END]
     dt, mine, error = first_that_holds(
-        exact, END / np.array([200, 300, 400, 600, 800]), lambda dt: here(problem, dt), 20
+        exact, END / np.array([200, 400, 600, 800, 900, 950, 1000]), lambda dt: here(problem, dt), 60
     )
-    rtol, theirs, error_scipy = first_that_holds(exact, [1e-8, 1e-9, 1e-10, 1e-11, 1e-12], by_scipy, 1)
+    rtol, theirs, error_scipy = first_that_holds(exact, [1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12], by_scipy, 3)
     print(f"{exact.size} impacts to {END:g} s, instants to {WANTED:g}")
     print(f"event-capturing, radau5, dt = {dt:.3g}: {mine * 1e3:.2f} ms, worst instant {error:.1e}")
     print(

@@ -5,7 +5,7 @@ A pendulum in Cartesian coordinates: orders of positions at t = 1 and of the mea
 
 import numpy as np
 from _acary import slope
-from _table import show
+from _table import IMG, figure, save, show
 from scipy.integrate import solve_ivp
 
 import nonsmooth as ns
@@ -41,6 +41,8 @@ def errors(method, exact, n):
 
 if __name__ == "__main__":
     exact, rows = reference(), []
+    picture, axes = figure(1, 3, size=(10.0, 3.6))
+    shown = dict(zip(("radau3", "radau5", "rk4"), axes))
     for tableau in ("radau3", "radau5", "lobatto4", "lobatto6", "midpoint2", "kutta3", "rk4", "RK45"):
         for form in ("index-1", "stabilised", "index-2"):
             try:
@@ -57,4 +59,13 @@ if __name__ == "__main__":
                     f"q {q:.2f}, force {force:.2f}; errors {found[-1, 0]:.1e}, {found[-1, 1]:.1e}",
                 )
             )
+            if tableau in shown:
+                shown[tableau].loglog(
+                    1 / COUNTS, found[:, 1], "o-", markersize=3, label=f"{form} {force:.2f}"
+                )
+                shown[tableau].set(xlabel="step", ylabel="error of the force", title=tableau)
+                shown[tableau].legend(fontsize=7)
+                shown[tableau].grid(True, alpha=0.3)
     show("Orders of the forms (method, form | paper | here)", rows)
+    save(picture, "acary2012_forms.png")
+    picture.savefig(IMG / "acary2012_forms.png", dpi=80)

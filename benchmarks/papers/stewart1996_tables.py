@@ -13,6 +13,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from _table import IMG
 
 from nonsmooth.filippov import solve_filippov
 from nonsmooth.problems.three_mass import three_mass
@@ -96,7 +97,7 @@ def picture(path):
     result = solve_filippov(problem.system, problem.t_span, problem.x0, rtol=1e-8, dense_output=True)
     t = np.linspace(0, 10, 1001)
     x = result.sol(t)
-    figure = Figure(figsize=(8, 6), layout="constrained")
+    figure = Figure(figsize=(8, 6), dpi=80, layout="constrained")
     axes = figure.subplots(2, 1, sharex=True)
     for k in range(3):
         axes[0].plot(t, x[k], label=f"$x_{k + 1}$")
@@ -114,7 +115,7 @@ def picture(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--picture", default="stewart1996.png")
+    parser.add_argument("--picture", default=IMG / "stewart1996.png")
     parser.add_argument("--quick", action="store_true", help="leave out the runs with a million steps")
     arguments = parser.parse_args()
     table(1, arguments.quick)

@@ -1,0 +1,109 @@
+"""What `event-driven` claims, printed: instants beside references, and CPU seconds per second of motion.
+
+Run ``python benchmarks/event_driven.py``. References: `ns.problems`, ``tests/data/problems/bouncing_pendulum.json``.
+"""
+
+import json
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import nonsmooth as ns
+from nonsmooth.problems.three_mass import SWITCHING
+
+DATA = Path(__file__).parents[1] / "tests" / "data" / "problems" / "bouncing_pendulum.json"
+
+
+def apart(found, wanted):
+    """Number of instants, and the largest distance of one from the nearest wanted (tails of accumulations are cut where they are)."""
+    wanted = np.asarray(wanted)
+    distance = max((float(np.min(np.abs(wanted - t))) for t in found), default=0.0)
+    return f"{len(found)} | {wanted.size}, largest difference {distance:.2e}"
+
+
+def instants(problem, rtol, **options):
+    """Events of a problem beside its reference, up to the end of the run."""
+    run = problem.simulate(method=ns.EventDriven(rtol=rtol), audit=False, **options)
+    wanted = [event.t for event in problem.reference.events if event.t <= run.t[-1]]
+    found = [event.t for event in run.events if event.kind not in ("zeno", "breakpoint")]
+    return run, apart(found, wanted)
+
+
+def woodpecker():
+    for start in ("consistent", "literal"):
+        toy = ns.problems.woodpecker(start=start)
+        print(
+            f"woodpecker, {start}, rtol 1e-10: events here | reference {instants(toy, 1e-10)[1]} (wanted 1e-9)"
+        )
+    toy = ns.problems.woodpecker(start="consistent")
+    section = ("stick", "lower sleeve friction")
+    orbit = ns.find_periodic_orbit(toy.system, (toy.q0, toy.u0), section, drift=[0], transient=2)
+    print(f"  period {orbit.period:.14f} | 0.14597606514375 (wanted 1e-10), multipliers {orbit.multipliers}")
+    for rtol in (1e-6, 1e-8):
+        method = ns.EventDriven(rtol=rtol)
+        toy.simulate(method=method, audit=False)
+        begin = time.process_time()
+        for _ in range(20):
+            run = toy.simulate(method=method, audit=False)
+        used = (time.process_time() - begin) / 20 / (run.t[-1] - run.t[0])
+        print(f"  rtol {rtol:g}: {instants(toy, rtol)[1]}; {1e3 * used:.1f} ms of CPU per second of motion")
+    print("  (wanted: 20 ms for instants to 1e-8)")
+
+
+def pendulum():
+    system = ns.MechanicalSystem(
+        1.1,
+        lambda t, q, u, p: np.array([p.g * np.cos(q[0])]),
+        ns.Contact(lambda t, q: np.cos(q[0]) - np.sqrt(0.5), restitution=lambda p: p.e, name="wall"),
+        params={"g": 10.0, "e": 0.8},
+    )
+    for case in json.loads(DATA.read_text()):
+        if case["e"] > 0.85:
+            continue
+        g = 10.0 if case["gravity"] == "+y" else -10.0
+        run = ns.simulate(
+            system.with_params(g=g, e=case["e"]), (0, 1.05 * case["accumulation"]), [np.pi / 12], [0.0], rtol=1e-11, audit=False
+        )  # fmt: skip
+        found = [event.t for event in run.events.of("impact")][: len(case["impacts"])]
+        closing = run.events.of("close")
+        rest = f"{closing[0].t - case['accumulation']:.1e}" if len(closing) else "none"
+        print(
+            f"bouncing pendulum, gravity {case['gravity']}, e = {case['e']}: impacts {apart(found, case['impacts'])} (wanted 1e-9), "
+            f"accumulation {rest} (wanted 1e-6)"
+        )
+
+
+def three_masses():
+    def force(t, q, u):
+        return np.array([
+            -q[0] + (q[1] - q[0]) - u[0],
+            (q[0] - q[1]) + (q[2] - q[1]) - u[1],
+            (q[1] - q[2]) - u[2] + 10.0 * np.cos(np.pi * t),
+        ])  # fmt: skip
+
+    elements = [
+        ns.FrictionElement(lambda t, q, k=k: np.eye(3)[k], limit=0.3, name=f"mass {k + 1}") for k in range(3)
+    ]
+    system = ns.MechanicalSystem(np.eye(3), force, friction=elements)
+    run = ns.simulate(system, (0, 10), [-1.0, 1.0, -1.0], [-1.0, 1.0, 1.0], rtol=1e-11, audit=False)
+    wanted = [instant for instant, *_ in SWITCHING]
+    print(
+        f"three masses of Stewart, friction elements: {apart([e.t for e in run.events], wanted)} (wanted 1e-9)"
+    )
+
+
+def rod_and_slider_crank():
+    for make in (ns.problems.rod_rough_plane, ns.problems.slider_crank_clearance):
+        problem = make()
+        for rtol in (1e-4, 1e-6, 1e-8, 1e-10):
+            run, text = instants(problem, rtol)
+            together = len({round(event.t / max(1e-9, rtol * 1e-3)) for event in run.events})
+            print(f"{problem.name}, rtol {rtol:g}: {text}; {together} distinct instants")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    for part in (woodpecker, pendulum, three_masses, rod_and_slider_crank):
+        part()
