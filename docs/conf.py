@@ -33,6 +33,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "examples",
     "filename_pattern": r"\.py$",
     "image_scrapers": ("matplotlib", "example_pages.moving_scene"),
+    "default_thumb_file": str(Path(__file__).parent / "img" / "woodpecker.png"),
     "capture_repr": (),
     "download_all_examples": False,
     "show_memory": False,

@@ -4,6 +4,8 @@ Examples are plain scripts; sphinx-gallery wants a headed docstring, so that it 
 """
 
 import ast
+import shutil
+import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -25,7 +27,7 @@ def copy_examples() -> str:
         source = script.read_text(encoding="utf-8")
         text = ast.get_docstring(ast.parse(source))
         end = source.index('"""', 3) + 3
-        title, _, rest = text.partition("\n")
+        title, _, rest = text.replace("|", "\\|").partition("\n")  # |u| is a size here, not a substitution
         title = title.rstrip(".")
         headed = f'r"""\n{title}\n{"=" * len(title)}\n{rest}\n"""'
         (COPIES / script.name).write_text(headed + source[end:], encoding="utf-8")
@@ -37,12 +39,14 @@ def moving_scene(block, block_vars, gallery_conf) -> str:
     result = block_vars["example_globals"].get("result")
     if block[0] != "code" or getattr(result, "animate", None) is None:
         return ""
-    images = Path(block_vars["target_file"]).parent / "images"
-    images.mkdir(exist_ok=True)
-    path = images / f"{Path(block_vars['src_file']).stem}.gif"
-    try:
-        result.animate(path, seconds=4, fps=12, size=(400, 300), overwrite=True)
-    except ValueError:  # no shapes: plots only
-        return ""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            result.animate(Path(folder) / "run.gif", seconds=4, fps=12, size=(400, 300))
+        except ValueError:  # no shapes: plots only
+            return ""
+        # a name from the iterator can be the thumbnail
+        path = Path(next(block_vars["image_path_iterator"])).with_suffix(".gif")
+        path.parent.mkdir(exist_ok=True)
+        shutil.move(Path(folder) / "run.gif", path)
     place = path.relative_to(Path(gallery_conf["src_dir"])).as_posix()
     return f"\n.. image:: /{place}\n   :alt: the run, animated\n\n"

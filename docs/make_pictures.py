@@ -140,6 +140,116 @@ def contact():
     return picture
 
 
+def theta():
+    """What theta does to energy, and what the projection does to a joint."""
+    picture, (energy, drift) = panels(1, 2)
+    spring = ns.MechanicalSystem(1.0, lambda t, q, u: np.array([-400.0 * q[0]]))
+    for theta, colour in ((0.5, BLUE), (0.55, GREY), (1.0, RED)):
+        run = ns.simulate(spring, (0, 3), [1.0], [0.0], method=ns.Theta(dt=0.02, theta=theta), audit=False)
+        energy.plot(
+            run.t, (run.u[0] ** 2 + 400 * run.q[0] ** 2) / 400, color=colour, label=rf"$\theta$ = {theta}"
+        )
+    energy.set(xlabel="t", ylabel="energy / energy at the start", title="stiff spring, 15 steps per period")
+    energy.legend(fontsize=8)
+    pendulum = ns.MechanicalSystem(
+        np.eye(2), [0.0, -9.81], joints=ns.Joint(lambda t, q: q[0] ** 2 + q[1] ** 2 - 1.0)
+    )
+    for projection, colour in ((None, RED), ("direct", BLUE)):
+        method = ns.Theta(dt=0.01, projection=projection)
+        run = ns.simulate(pendulum, (0, 5), [1.0, 0.0], [0.0, 0.0], method=method, audit=False)
+        error = np.abs(np.hypot(*run.q) - 1.0)
+        drift.semilogy(
+            run.t[1:], np.maximum(error[1:], 1e-17), color=colour, label=f"projection={projection!r}"
+        )
+    drift.set(xlabel="t", ylabel="error of the length", title="pendulum held at velocity level, dt = 0.01")
+    drift.legend(fontsize=8)
+    return picture
+
+
+def adaptive_steps():
+    """Steps of a bouncing ball: long in flight, short at impacts."""
+    picture, (motion, sizes) = panels(2, 1, size=(9.0, 4.2))
+    problem = ns.problems.acary_ball()
+    run = ns.simulate(problem.system, (0, 4), problem.q0, problem.u0, method=ns.AdaptiveMoreau(tol=1e-4))
+    motion.plot(run.t, run.q[0], ".-", color=BLUE, ms=3, lw=0.8)
+    motion.set(ylabel="height", title=f"ball through its accumulation point: {run.nsteps} steps, tol 1e-4")
+    sizes.semilogy(run.t[1:], run.dt[1:], ".", color=BLUE, ms=3)
+    sizes.set(xlabel="t", ylabel="step")
+    return picture
+
+
+def event_capturing():
+    """Error over step of an impact oscillator for methods of order 2 to 6."""
+    picture, axes = panels(size=(7.0, 3.8))
+    problem = ns.problems.acary_oscillator()
+    steps = 0.2 / 2.0 ** np.arange(6)
+    for name, order in (("lobatto2", 2), ("radau3", 3), ("lobatto4", 4), ("radau5", 5), ("lobatto6", 6)):
+        errors = []
+        for dt in steps:
+            method = ns.EventCapturing(name, dt=dt, critical=1e-5)
+            run = ns.simulate(problem.system, (0, 5), problem.q0, problem.u0, method=method, audit=False)
+            errors.append(np.abs(run.q[:, -1] - problem.reference.q(run.t[-1:])[:, 0]).max())
+        axes.loglog(steps, np.maximum(errors, 1e-16), "o-", ms=4, label=f"{name}, order {order}")
+    axes.set(xlabel="step", ylabel="error of q at t = 5", title="impacts on the way, full order")
+    axes.legend(fontsize=8)
+    return picture
+
+
+def generalized_alpha():
+    """Damping of a step over frequency, and constraints under three forms."""
+    picture, (damping, levels) = panels(1, 2)
+    frequencies = np.logspace(-2, 3, 200)
+    for rho, colour in ((1.0, GREY), (0.8, BLUE), (0.5, RED)):
+        radius = [spectral_radius(ns.GeneralizedAlpha(dt=1.0, rho_inf=rho).weights(), w) for w in frequencies]
+        damping.semilogx(frequencies, radius, color=colour, label=rf"$\rho_\infty$ = {rho}")
+    damping.set(xlabel=r"$\omega h$", ylabel="factor in a step", title="only high frequencies are damped")
+    damping.legend(fontsize=8)
+    pendulum = ns.MechanicalSystem(
+        np.eye(2), [0.0, -9.81], joints=ns.Joint(lambda t, q: q[0] ** 2 + q[1] ** 2 - 1.0)
+    )
+    for form, colour in (("A", RED), ("V", GREY), ("PVA", BLUE)):
+        method = ns.GeneralizedAlpha(constraints=form, rho_inf=0.9, dt=0.01)
+        run = ns.simulate(pendulum, (0, 4), [1.0, 0.0], [0.0, 0.0], method=method, audit=False)
+        error = np.abs(np.hypot(*run.q) - 1.0)[1:]
+        levels.semilogy(run.t[1:], np.maximum(error, 1e-17), color=colour, label=f"{form!r}")
+    levels.set(xlabel="t", ylabel="error of the length", title="a pendulum under three forms, dt = 0.01")
+    levels.legend(fontsize=8)
+    return picture
+
+
+def spectral_radius(weights, w):
+    """Largest factor by which a step of x'' = -w^2 x (step 1) multiplies (x, v, a)."""
+    am, af, gamma, beta = weights
+    # unknowns x_1, v_1, a_1, x''_1 over x_0, v_0, a_0, x''_0: eqs. (60), (61)
+    new = np.array([[1, 0, -beta, 0], [0, 1, -gamma, 0], [0, 0, 1 - am, -(1 - af)], [w**2, 0, 0, 1.0]])
+    old = np.array([[1, 1, 0.5 - beta, 0], [0, 1, 1 - gamma, 0], [0, 0, -am, af], [0, 0, 0, 0.0]])
+    return np.abs(np.linalg.eigvals(np.linalg.solve(new, old))).max()
+
+
+def dae():
+    """The pendulum as an equation of index 3: motion, constraint, multiplier."""
+    picture, (motion, rest) = panels(1, 2)
+    run = ns.solve_dae(
+        lambda t, y, z: np.array([y[2], y[3], -z[0] * y[0], -z[0] * y[1] - 9.81]),
+        lambda t, y: y[0] ** 2 + y[1] ** 2 - 1.0,
+        (0, 4),
+        [1.0, 0.0, 0.0, 0.0],
+        rtol=1e-8,
+    )
+    motion.plot(run.t, run.y[0], color=BLUE, label="x")
+    motion.plot(run.t, run.y[1], color=GREY, label="y")
+    motion.plot(run.t, run.z[0] / 30, color=RED, label="z / 30")
+    motion.set(xlabel="t", title="pendulum of index 3 with its multiplier")
+    motion.legend(fontsize=8)
+    error = np.abs(run.y[0] ** 2 + run.y[1] ** 2 - 1.0)
+    rate = np.abs(run.y[0] * run.y[2] + run.y[1] * run.y[3])
+    rest.semilogy(run.t, np.maximum(error, 1e-18), ".", color=BLUE, ms=3, label="g")
+    rest.semilogy(run.t, np.maximum(rate, 1e-18), ".", color=RED, ms=3, label="dg/dt / 2")
+    rest.set(xlabel="t", ylim=(1e-18, 1e-10), title="constraint and its rate after each step")
+    rest.legend(fontsize=8)
+    return picture
+
+
 # -- the flow chart ----------------------------------------------------------------------------------------------------
 
 QUESTIONS = [
@@ -192,6 +302,11 @@ PICTURES = {
     "ivp": ivp,
     "filippov": filippov,
     "contact": contact,
+    "theta": theta,
+    "adaptive_steps": adaptive_steps,
+    "event_capturing": event_capturing,
+    "generalized_alpha": generalized_alpha,
+    "dae": dae,
 }
 
 

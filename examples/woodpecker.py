@@ -52,7 +52,8 @@ def tangent(t, q, p):
 
 names = ("beak", "lower sleeve", "upper sleeve")
 pole = ns.Contact(gap, restitution=[0.5, 0.0, 0.0], friction=[0.3] * 3, tangent=tangent, name=names)
-toy = ns.MechanicalSystem(mass, force, contacts=[pole], params=params)
+shapes = ns.problems.woodpecker().system.draw  # pole, sleeve and bird, as the shipped problem draws them
+toy = ns.MechanicalSystem(mass, force, contacts=[pole], params=params, draw=shapes)
 
 # Simulation
 result = ns.simulate(toy, (0, 0.4), q0=[0, -0.1036, -0.2788], u0=[-0.3411, 0, -7.4583], dt=2e-5)

@@ -8,6 +8,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -19,6 +20,13 @@ FLAGS = (
     "--remote-debugging-pipe",
 )  # fmt: skip
 
+# The protocol speaks on descriptors 3 and 4: a process in between puts the pipes there and becomes the browser.
+HAND_OVER = (
+    "import fcntl, os, sys; "
+    "read, write = (fcntl.fcntl(int(n), fcntl.F_DUPFD, 10) for n in sys.argv[1:3]); "
+    "os.dup2(read, 3); os.dup2(write, 4); os.execvp(sys.argv[3], sys.argv[3:])"
+)
+
 
 class Browser:
     """One Chromium with a fresh profile and one page."""
@@ -28,13 +36,8 @@ class Browser:
         to_child, self._write = os.pipe()
         self._read, from_child = os.pipe()
 
-        def pipes():  # the protocol speaks on descriptors 3 and 4
-            os.dup2(to_child, 103)
-            os.dup2(from_child, 104)
-            os.dup2(103, 3)
-            os.dup2(104, 4)
-
         command = [
+            *(sys.executable, "-c", HAND_OVER, str(to_child), str(from_child)),
             PROGRAM,
             *FLAGS,
             f"--user-data-dir={self._profile.name}",
@@ -42,7 +45,10 @@ class Browser:
             "about:blank",
         ]
         self._process = subprocess.Popen(  # noqa: S603 - our own command
-            command, preexec_fn=pipes, pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command,
+            pass_fds=(to_child, from_child),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         os.close(to_child)
         os.close(from_child)
