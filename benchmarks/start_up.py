@@ -83,7 +83,7 @@ MODELS = {"new model": PLAIN, "new woodpecker, three contacts": WOODPECKER}
 
 def first_result(code, cache, place=None):
     """(CPU seconds, compiled kernels) of a new process that runs `code`."""
-    env = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+    env = os.environ | {"NUMBA_CACHE_DIR": str(cache), "XDG_CACHE_HOME": str(cache)}
     if place is not None:
         env["PYTHONPATH"] = str(place)
     with tempfile.TemporaryDirectory() as folder:

@@ -199,6 +199,39 @@ def test_by_parameters():
     np.testing.assert_allclose(gap, [[-0.5 / np.sqrt(3.0), 0, 0, 0, 0]], rtol=1e-10, atol=1e-12)
 
 
+def test_inertia_and_reactions_by_parameters():
+    """Rod of length p.l: M a and W la depend on p through products, a square root and an angle."""
+
+    def mass(t, q, p):
+        return np.array([[p.m, p.m * p.l * np.cos(q[1])], [p.m * p.l * np.cos(q[1]), p.m * p.l**2]])
+
+    def gap(t, q, p):
+        return np.sqrt(p.l) * q[0] + p.l**2 * np.sin(q[1])
+
+    def along(t, q, p):
+        return np.array([[p.m], [p.l * q[0]]])
+
+    params = {"m": 2.0, "l": 0.3, "unused": 0.0}
+    q, u, t, a, la = np.array([0.4, 0.7]), np.zeros(2), 0.1, np.array([3.0, -1.0]), np.array([5.0, -2.0])
+    contact = Contact(gap, friction=0.3, tangent=along)
+    model = MechanicalSystem(mass, np.zeros(2), contacts=contact, params=params).bind(0.0, q, u)
+    inertia, reactions = np.zeros((2, 3)), np.zeros((2, 3))
+    model.inertia_by_parameters(t, q, a, model.parameters.flat, inertia)
+    model.reactions_by_parameters(t, q, la, model.parameters.flat, reactions)
+    m, l, c = 2.0, 0.3, np.cos(0.7)
+    np.testing.assert_allclose(
+        inertia,
+        [
+            [a[0] + l * c * a[1], m * c * a[1], 0.0],
+            [l * c * a[0] + l**2 * a[1], m * c * a[0] + 2 * m * l * a[1], 0.0],
+        ],
+        rtol=1e-10,
+        atol=1e-12,
+    )
+    exact = [[la[1], 0.5 / np.sqrt(l) * la[0], 0.0], [0.0, 2 * l * c * la[0] + q[0] * la[1], 0.0]]
+    np.testing.assert_allclose(reactions, exact, rtol=1e-9, atol=1e-10)
+
+
 def test_the_protocol():
     model = PENDULUM.bind(0.0, np.ones(2), np.zeros(2))
     assert isinstance(model, Assembled)

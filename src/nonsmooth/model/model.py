@@ -20,7 +20,6 @@ the methods below answer from the user's own Python functions, which is the inde
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,21 +30,14 @@ from nonsmooth._core.jit import (
     VECTOR,
     address_record,
 )
-from nonsmooth._core.records import laws as codes
 from nonsmooth._core.records.scene import MODEL_FUNCTIONS, ON_REQUEST, ModelRecord, Size
 from nonsmooth._core.stepping.trivial import no_matrix, no_projection, no_vector
-from nonsmooth.contact.laws import LawTable, LawTableBuilder
-from nonsmooth.errors import InputError, ModelError, ShapeError
+from nonsmooth.contact.laws import LawTable
+from nonsmooth.errors import ShapeError
 from nonsmooth.model.derivatives import Differentiator
-from nonsmooth.model.elements import (
-    Ball,
-    ConvexSet,
-    Interval,
-    arguments_of,
-    check_coefficient,
-    without_underflow,
-)
 from nonsmooth.model.functions import UserFunction, chain
+from nonsmooth.model.model_laws import ModelLaws
+from nonsmooth.model.products import directions_times, mass_times
 from nonsmooth.model.writers import at_rest, dispatch, fixed_bounds, symmetric_bounds, times_kinematics
 
 
@@ -62,7 +54,7 @@ class CoreFunctions(NamedTuple):
     project: Any
 
 
-class Model:
+class Model(ModelLaws):
     """A `MechanicalSystem` bound to the size of its state. Made by ``system.bind(t0, q0, u0)``."""
 
     def __init__(self, system, t0: float, q0: np.ndarray, u0: np.ndarray):
@@ -87,193 +79,6 @@ class Model:
         self._compiled: dict[str, Any] = {}  # shared by all parameter values
         self._mass_operator = None
         self.checked: dict[str, Any] = {}  # the start whose functions were checked last; shared as well
-
-    # -- building ---------------------------------------------------------------------------------------------------
-
-    def _function(self, function, name, shape, takes_u=False, transposed=False):
-        return UserFunction(function, name, shape, takes_u, self.parameters, transposed)
-
-    def _collect_laws(self):
-        """Count contacts and rows, and put all laws in one table."""
-        table = LawTableBuilder()
-        t, q, u = self._t0, self._q0, self._u0
-        self.gaps_of, self.jacobians_of, self.normal_rows, self.normal_rates_of = [], [], [], []
-        self.tangents_of, self.surface_of, self.tangent_rows, self.tangent_rates_of = [], [], [], []
-        self.bounds_of: list[tuple] = []  # (row, dim, "limit" function or (lower, upper))
-        # (first row, directions of a contact, function or number of the law): all friction of contacts, if some has a function of the state
-        self.friction_of: list[tuple] = []
-        self._of_p: list[tuple] = []  # coefficients that are functions of the parameters
-        self.sets: dict[int, ConvexSet] = {}
-        groups = []
-        given = [contact.friction for contact in self.system.contacts]
-        varying = any(callable(friction) and arguments_of(friction) > 1 for friction in given)
-        for index, contact in enumerate(self.system.contacts):
-            label = f"contact {contact.name!r}" if contact.name else f"contact {index}"
-            m = contact.size or _count(contact.gap, self.parameters, t, q, u, f"gap of {label}", False)
-            names = _names(contact.name, f"contact {index}", m, label)
-            e = self._coefficient(contact.restitution, m, "restitution", label, 1.0)
-            e_T = self._coefficient(contact.tangential_restitution, m, "tangential_restitution", label, 1.0)
-            of_state = callable(contact.friction) and varying
-            # the coefficients of a function of the state are known in a step only
-            mu = np.full(m, np.nan) if of_state else self._coefficient(contact.friction, m, "friction", label)
-            first = len(table.entries)
-            row = table.row
-            for i in range(m):
-                table.add(codes.HALF_LINE, 1, names[i], e=e[i])
-            self._changes_with_p(contact.restitution, first, m, "e", "restitution", label, 1.0)
-            rows = slice(row, row + m)
-            self.gaps_of.append(self._function(contact.gap, f"gap of {label}", (m,)))
-            self.jacobians_of.append(
-                None
-                if contact.jacobian is None
-                else self._function(contact.jacobian, f"jacobian of {label}", (m, self.n_q))
-            )
-            self.normal_rows.append(rows)
-            self.normal_rates_of.append(self._rate(contact.jacobian_rate, f"jacobian_rate of {label}", m))
-            groups.append((contact, label, names, mu, e_T, first, m, of_state))
-        n_N = table.row
-        for contact, label, names, mu, e_T, first, m, of_state in groups:
-            if not contact.has_friction:
-                continue
-            columns = _columns(contact.tangent, self.parameters, t, q, u, self.n_u, m, f"tangent of {label}")
-            k = columns // m
-            if columns != k * m or k not in (1, 2):
-                raise ShapeError(
-                    f"tangent of {label} has {columns} columns for {m} contact(s): 1 or 2 directions per contact are wanted."
-                )
-            row, law = table.row, len(table.entries)
-            for i in range(m):
-                kind = codes.COULOMB_1D if k == 1 else codes.COULOMB_2D
-                table.add(kind, k, f"{names[i]} friction", link=first + i, mu=mu[i], e=e_T[i])
-            self._changes_with_p(
-                contact.tangential_restitution, law, m, "e", "tangential_restitution", label, 1.0
-            )
-            if of_state:
-                function = _of_state(contact.friction)
-                coefficients = self._function(function, f"friction of {label}", (m,), takes_u=True)
-                self.friction_of.append((row, k, coefficients))
-            else:
-                self._changes_with_p(contact.friction, law, m, "mu", "friction", label)
-                if varying:
-                    self.friction_of += [(row + k * i, k, law + i) for i in range(m)]
-            rows = slice(row, row + columns)
-            self._add_directions(contact.tangent, contact.surface_velocity, contact.tangent_rate, label, rows)
-        for index, element in enumerate(self.system.friction):
-            name = element.name or f"friction {index}"
-            k = _columns(element.direction, self.parameters, t, q, u, self.n_u, 1, f"direction of {name!r}")
-            if k not in (1, 2):
-                raise ShapeError(
-                    f"direction of friction element {name!r} has {k} columns: 1 or 2 are wanted."
-                )
-            row = table.add(codes.INTERVAL if k == 1 else codes.DISK, k, name)
-            rows = slice(row, row + k)
-            self._add_directions(
-                element.direction, element.surface_velocity, element.direction_rate, name, rows
-            )
-            limit = element.limit
-            if callable(limit):
-                limit = self._function(limit, f"limit of {name!r}", (1,), takes_u=True)
-            self.bounds_of.append((row, k, limit))
-        for index, element in enumerate(self.system.elements):
-            name = element.name or f"element {index}"
-            k = _columns(element.direction, self.parameters, t, q, u, self.n_u, 1, f"direction of {name!r}")
-            law = len(table.entries)
-            if isinstance(element.set, Interval):
-                if k != 1:
-                    raise ShapeError(f"element {name!r} has an Interval and {k} directions: one is wanted.")
-                row = table.add(codes.INTERVAL, 1, name, e=element.restitution)
-                self.bounds_of.append((row, 1, (float(element.set.lower), float(element.set.upper))))
-            elif isinstance(element.set, Ball):
-                if k not in (1, 2):
-                    raise ShapeError(f"element {name!r} has a Ball and {k} directions: 1 or 2 are wanted.")
-                row = table.add(codes.INTERVAL if k == 1 else codes.DISK, k, name, e=element.restitution)
-                self.bounds_of.append((row, k, (-float(element.set.radius), float(element.set.radius))))
-            else:
-                if k > 3:
-                    raise ShapeError(f"element {name!r} has {k} directions: a ConvexSet takes at most 3.")
-                row = table.add(codes.USER_SET, k, name, e=element.restitution)
-                self.sets[law] = element.set
-            self._add_directions(element.direction, None, element.direction_rate, name, slice(row, row + k))
-        self._collect_constraints(table, t, q, u, n_N)
-
-    def _collect_constraints(self, table, t, q, u, n_N):
-        self.joints_of, self.joint_jacobians_of, self.joint_rows, self.joint_names = [], [], [], []
-        self.joint_rates_of: list[UserFunction | None] = []
-        self.nonholonomic_of, self.nonholonomic_rows, self.nonholonomic_rates_of = [], [], []
-        first_row = table.row
-        for index, joint in enumerate(self.system.joints):
-            name = joint.name or f"joint {index}"
-            m = _count(joint.constraint, self.parameters, t, q, u, f"constraint of {name!r}", False)
-            rows = slice(table.row, table.row + m)
-            for i in range(m):
-                table.add(codes.FREE, 1, name if m == 1 else f"{name} [{i}]")
-            self.joints_of.append(self._function(joint.constraint, f"constraint of joint {name!r}", (m,)))
-            self.joint_jacobians_of.append(
-                None
-                if joint.jacobian is None
-                else self._function(joint.jacobian, f"jacobian of joint {name!r}", (m, self.n_q))
-            )
-            self.joint_rows.append(rows)
-            self.joint_rates_of.append(self._rate(joint.jacobian_rate, f"jacobian_rate of joint {name!r}", m))
-            self.joint_names.append(name)
-        for index, constraint in enumerate(self.system.nonholonomic):
-            name = constraint.name or f"nonholonomic {index}"
-            m = _count(constraint.constraint, self.parameters, t, q, u, f"constraint of {name!r}", True)
-            rows = slice(table.row, table.row + m)
-            for i in range(m):
-                table.add(codes.FREE, 1, name if m == 1 else f"{name} [{i}]")
-            self.nonholonomic_of.append(
-                self._function(constraint.constraint, f"constraint {name!r}", (m,), takes_u=True)
-            )
-            self.nonholonomic_rows.append(rows)
-            self.nonholonomic_rates_of.append(self._rate(constraint.rate, f"rate of {name!r}", m))
-        self.laws: LawTable = table.build(n_N, table.row - first_row)
-        seen: dict[str, int] = {}
-        for law, name in enumerate(self.laws.name):
-            if name in seen:
-                raise ModelError(
-                    f"the name {name!r} belongs to laws {seen[name]} and {law}: give contacts distinct names."
-                )
-            seen[name] = law
-
-    def _coefficient(self, given, m, name, label, upper=None):
-        """Coefficients of `m` contacts, of the values the parameters have now."""
-        if callable(given):
-            values = check_coefficient(
-                given(self.parameters.record()), name, label, upper, allow_infinite=upper is None
-            )
-            given = without_underflow(values) if name == "friction" else values
-        return _spread(given, m, name, label)
-
-    def _changes_with_p(self, given, first, m, column, name, label, upper=None):
-        """Remember that `column` of the laws from `first` on follows the parameters."""
-        if callable(given):
-            self._of_p.append((given, slice(first, first + m), column, name, label, upper))
-
-    def _laws_of_parameters(self) -> LawTable:
-        """The table of laws with the coefficients of these parameters."""
-        laws = replace(self.laws, mu=self.laws.mu.copy(), e=self.laws.e.copy())
-        for given, where, column, name, label, upper in self._of_p:
-            m = where.stop - where.start
-            getattr(laws, column)[where] = self._coefficient(given, m, name, label, upper)
-        return laws
-
-    def _rate(self, function, name, m):
-        """A quadratic term given by the user, or None."""
-        return None if function is None else self._function(function, name, (m,), takes_u=True)
-
-    def _add_directions(self, direction, surface_velocity, rate, label, rows):
-        m = rows.stop - rows.start
-        self.tangents_of.append(
-            self._function(direction, f"tangent of {label}", (m, self.n_u), transposed=True)
-        )
-        self.surface_of.append(
-            None
-            if surface_velocity is None
-            else self._function(surface_velocity, f"surface_velocity of {label}", (m,))
-        )
-        self.tangent_rows.append(rows)
-        self.tangent_rates_of.append(self._rate(rate, f"rate of the tangent of {label}", m))
 
     def bound_to(self, system, t0: float, q0: np.ndarray, u0: np.ndarray) -> Model:
         """The same compiled functions with the parameter values of `system` and the scales of another start."""
@@ -668,21 +473,31 @@ class Model:
     @property
     def force_by_parameters(self):
         """Compiled writer ``(t, q, u, p, out)`` of dh/dp, shape (n_u, number of parameters in flat order)."""
-        return self._by_parameters("force", self.n_u)
+        return self._by_parameters("h", lambda: self.core.force, self.n_u)
 
     @property
     def gap_by_parameters(self):
         """Compiled writer ``(t, q, u, p, out)`` of dg_N/dp, shape (n_N, number of parameters in flat order)."""
-        return self._by_parameters("gap", self.laws.n_N)
+        return self._by_parameters("g", lambda: self.core.gap, self.laws.n_N)
 
-    def _by_parameters(self, name, m):
+    @property
+    def inertia_by_parameters(self):
+        """Compiled writer ``(t, q, a, p, out)`` of d(M a)/dp, shape (n_u, number of parameters in flat order)."""
+        return self._by_parameters("M a", lambda: mass_times(self), self.n_u)
+
+    @property
+    def reactions_by_parameters(self):
+        """Compiled writer ``(t, q, la, p, out)`` of d(W la)/dp, shape (n_u, number of parameters in flat order)."""
+        m = self.n_u if self.laws.n_rows else 0
+        return self._by_parameters("W la", lambda: directions_times(self), m)
+
+    def _by_parameters(self, name, writer, m):
         key = f"{name} by parameters"
         if key not in self._compiled:
             from nonsmooth.model.parameter_derivatives import by_parameters
 
-            writer = getattr(self.core, name)
             empty = m == 0 or self.parameters.flat.size == 0
-            self._compiled[key] = no_matrix if empty else by_parameters(writer, m, self.differentiator)
+            self._compiled[key] = no_matrix if empty else by_parameters(writer(), m, self.differentiator)
         return self._compiled[key]
 
     @property
@@ -705,74 +520,3 @@ class Model:
             return None, None
         by_q = self._function(given[0], "dh/dq", (self.n_u, self.n_q), takes_u=True)
         return by_q, self._function(given[1], "dh/du", (self.n_u, self.n_u), takes_u=True)
-
-
-# -- helpers ----------------------------------------------------------------------------------------------------------
-
-
-def _of_state(friction):
-    """A friction coefficient as a function of the state, also where it depends on the parameters only."""
-    if arguments_of(friction) > 1:
-        return friction
-
-    def coefficient(t, q, u, p):
-        return friction(p)
-
-    return coefficient
-
-
-def _spread(values, m, name, label):
-    if values.size == 1:
-        return np.full(m, values[0])
-    if values.size != m:
-        raise ShapeError(f"`{name}` of {label} has {values.size} entries for {m} contact(s).")
-    return values
-
-
-def _names(name, default, m, label):
-    if name is None:
-        return [default] if m == 1 else [f"{default} [{i}]" for i in range(m)]
-    if isinstance(name, str):
-        return [name] if m == 1 else [f"{name} [{i}]" for i in range(m)]
-    if len(name) != m:
-        raise ShapeError(f"`name` of {label} has {len(name)} entries for {m} contact(s).")
-    return list(name)
-
-
-def _count(function, parameters, t, q, u, name, takes_u):
-    """Number of values of a user function: the length of what it returns, or the shortest `out` it can fill."""
-    probe = UserFunction(function, name, (1,), takes_u, parameters)
-    if not probe.has_out:
-        value = probe.raw(float(t), q.copy(), u.copy())
-        if value is None:
-            raise InputError(f"{name} returned None: return its value, or take a trailing `out` and fill it.")
-        return int(np.size(value))
-    for m in range(1, 1025):
-        probe.shape = (m,)
-        try:
-            probe.raw(float(t), q.copy(), u.copy())
-        except (IndexError, ValueError):
-            continue
-        return m
-    raise ShapeError(f"{name}: the number of values could not be found; give it as `size`.")
-
-
-def _columns(function, parameters, t, q, u, n_u, m, name):
-    """Number of direction columns of a tangent function."""
-    probe = UserFunction(function, name, (m, n_u), False, parameters, transposed=True)
-    if not probe.has_out:
-        value = probe.raw(float(t), q.copy(), u.copy())
-        array = np.asarray(value, dtype=np.float64) if value is not None else np.zeros(0)
-        if array.ndim == 1 and array.size == n_u:
-            return 1
-        if array.ndim == 2 and array.shape[0] == n_u:
-            return array.shape[1]
-        raise ShapeError(f"{name} returned shape {array.shape}; ({n_u},) or ({n_u}, k) is wanted.")
-    for k in (1, 2, 3):
-        probe.shape = (m * k, n_u)
-        try:
-            probe.raw(float(t), q.copy(), u.copy())
-        except (IndexError, ValueError):
-            continue
-        return m * k
-    raise ShapeError(f"{name} does not fit an `out` of shape ({n_u}, {m}) or ({n_u}, {2 * m}).")

@@ -1,4 +1,4 @@
-"""Derivatives of a model by its parameters, dh/dp and dg/dp, compiled: what sensitivities and continuation ask for."""
+"""Derivatives of a model by its parameters, of h, g_N, M a and W la, compiled: what sensitivities and continuation ask for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from nonsmooth._core.jit import MATRIX, VECTOR, address, static_array, user_kern
 
 
 def by_parameters(writer, m: int, differ):
-    """Compiled writer ``(t, q, u, p, out)`` of the derivative of `writer` by the flat parameters, `out` of shape (m, n_p).
+    """Compiled writer ``(t, q, x, p, out)`` of the derivative of `writer` by the flat parameters, `out` of shape (m, n_p); x are
+    velocities, accelerations or multipliers, as `writer` takes them.
 
     Extrapolated differences, one parameter after the other; steps are found on the spot, as along the motion.
     """

@@ -13,8 +13,9 @@ import numpy as np
 from nonsmooth._core.derivatives.coloured import BY_COMPLEX, BY_DIFFERENCES, COMPLEX, GIVEN
 from nonsmooth._core.derivatives.colouring import probe
 from nonsmooth._core.derivatives.weighted_tangent import WRITERS, TangentParts, weighted_tangent
-from nonsmooth._core.jit import MATRIX, VECTOR, Reference, address, address_record, user_kernel
+from nonsmooth._core.jit import MATRIX, VECTOR, Reference, address, address_record
 from nonsmooth.model.colouring import CHANGES, Pattern
+from nonsmooth.model.products import directions_times, mass_times, mass_times_complex
 from nonsmooth.model.tangent_parts import SOURCES, Function, Part
 
 #: Columns of larger products M a and W la are probed at one point only: each takes n^2 operations.
@@ -46,7 +47,12 @@ class Tangents:
             self.differ.u0,
             lambda: self.differ.complex_evaluator(model.f_force),
         )
-        Ma, Wla = self._mass_times(), self._directions_times()
+        a, la = np.ones(self.n_u), np.ones(model.laws.n_rows)
+        Ma = Function(
+            "M a", lambda: mass_times(model), model.f_mass, a, lambda: mass_times_complex(model), of_u=False
+        )
+        # the directions of gaps are derivatives themselves: no complex step on top
+        Wla = Function("W la", lambda: directions_times(model), None, la, lambda: None, of_u=False)
         self.parts = {
             "h_by_q": self._part(h, True, by_q),
             "h_by_u": self._part(h, False, by_u),
@@ -165,58 +171,3 @@ class Tangents:
                 if part.agrees():
                     return part
         return None
-
-    # -- products ---------------------------------------------------------------------------------------------------
-
-    def _mass_times(self) -> Function:
-        """M(t, q) a."""
-        n, mass = self.n_u, self.model.core.mass
-
-        def make_complex():
-            evaluate = self.differ.complex_evaluator(self.model.f_mass)
-            if evaluate is None:
-                return None
-            return _product(evaluate, self.differ._scratch((n, n), np.complex128), n, COMPLEX)
-
-        make = lambda: _product(mass, self.differ._scratch((n, n)), n, VECTOR)  # noqa: E731
-        return Function("M a", make, self.model.f_mass, np.ones(n), make_complex, of_u=False)
-
-    def _directions_times(self) -> Function:
-        """W(t, q) la, for the multipliers of all rows."""
-        model, n, m = self.model, self.n_u, self.model.laws.n_rows
-
-        def make():
-            WT, rest, directions = (
-                self.differ._scratch((m, n)),
-                self.differ._scratch(n),
-                model.core.directions,
-            )
-
-            def write(t, q, la, p, out):
-                w = WT()
-                directions(t, q, rest(), p, w)
-                for j in range(n):
-                    s = 0.0
-                    for i in range(m):
-                        s += w[i, j] * la[i]
-                    out[j] = s
-
-            return user_kernel(write, VECTOR)
-
-        # the directions of gaps are derivatives themselves: no complex step on top
-        return Function("W la", make, None, np.ones(m), lambda: None, of_u=False)
-
-
-def _product(matrix, scratch, n, signature):
-    """Compiled writer of a matrix function times the third argument."""
-
-    def write(t, q, a, p, out):
-        m = scratch()
-        matrix(t, q, a, p, m)
-        for i in range(n):
-            s = m[i, 0] * a[0]
-            for j in range(1, n):
-                s += m[i, j] * a[j]
-            out[i] = s
-
-    return user_kernel(write, signature)
