@@ -273,12 +273,13 @@ def _with_sensitivities(scheme, names, output, controllers):
 def _tighter(scheme, result):
     """The scheme of a second pass with another tolerance and what it is called; None for schemes that keep none."""
     known = {entry.name for entry in fields(scheme)} if is_dataclass(scheme) else set()
-    rtol = getattr(scheme, "rtol", None)
+    name = "tol" if isinstance(scheme, AdaptiveMoreau) else "rtol"
+    rtol = getattr(scheme, name, None)
     fixed = isinstance(scheme, ExtrapolatedMoreau) and scheme.order is not None
-    if "rtol" not in known or not rtol or fixed:
+    if name not in known or not rtol or fixed:
         return None, ""
-    factor, against = second_pass(rtol)
-    changes = {"rtol": factor * rtol}
+    factor, against = second_pass(rtol, name)
+    changes = {name: factor * rtol}
     if "atol" in known and scheme.atol:
         changes["atol"] = factor * scheme.atol
     # steps that were as long as they may be would be so again, with the same error

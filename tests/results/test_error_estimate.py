@@ -33,6 +33,14 @@ def test_instants_of_events():
     assert 0.1 * np.max(true) <= worst <= 30 * np.max(true) or max(worst, np.max(true)) <= 0.1 * 1e-6
 
 
+def test_adaptive_moreau_has_one_by_its_own_tolerance():
+    for tol in (1e-3, 1e-4):
+        result = ns.simulate(OSCILLATOR, (0, 5), [1.0], [0.0], method=ns.AdaptiveMoreau(tol=tol))
+        true = np.max(np.abs(result.y[:, -1] - [np.cos(5), -np.sin(5)]))
+        assert 0.5 * true < float(result.error_estimate) < 2 * true
+        assert f"tol = {0.1 * tol:.3g}" in result.error_estimate.against
+
+
 def test_constant_steps_have_none():
     assert ns.simulate(OSCILLATOR, (0, 1), [1.0], [0.0], dt=0.01).error_estimate is None
 

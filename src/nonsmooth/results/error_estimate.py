@@ -77,10 +77,10 @@ class ErrorEstimate:
         return "; ".join([text, *self.notes])
 
 
-def second_pass(rtol) -> tuple[float, str]:
-    """Factor for the tolerances of the second pass, and what it is called."""
+def second_pass(rtol, name: str = "rtol") -> tuple[float, str]:
+    """Factor for the tolerances of the second pass, and what it is called; `name` of the tolerance."""
     factor = TIGHTER if np.min(rtol) * TIGHTER >= LEAST else 1.0 / TIGHTER
-    return factor, f"second pass with rtol = {float(np.min(rtol)) * factor:.3g}"
+    return factor, f"second pass with {name} = {float(np.min(rtol)) * factor:.3g}"
 
 
 def estimate(result: Any, again: Callable[[], Any], against: str) -> ErrorEstimate:
