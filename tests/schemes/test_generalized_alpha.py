@@ -240,6 +240,20 @@ def test_block_on_a_slope_slides_to_rest_and_sticks():
     assert r.audit.ok, r.audit.failures()
 
 
+@pytest.mark.parametrize("slope", [0.1429, 0.1654, 0.2])
+def test_block_that_starts_at_rest_on_a_slope_stays_there(slope):
+    """Nothing moves: what forces make in the step measures the iteration and the audit, not velocities that are rounding."""
+    floor = ns.Contact(
+        lambda t, q: q[1] - slope * q[0], friction=0.3, tangent=lambda t, q: np.array([1.0, slope])
+    )
+    system = ns.MechanicalSystem(np.eye(2), np.array([0.0, -9.81]), contacts=[floor])
+    r = ns.simulate(
+        system, (0, 0.2), [0.0, 0.0], [0.0, 0.0], method=ns.GeneralizedAlpha(dt=1e-3, rho_inf=0.9)
+    )
+    assert np.max(np.abs(r.u)) <= 1e-15 and np.max(np.abs(r.q)) <= 1e-15
+    assert r.audit.ok, r.audit.failures()
+
+
 def test_block_that_cannot_hold_turns_back_in_one_step():
     """Up a slope steeper than the angle of friction and down again: a reversal, no stick."""
     r, down, normal = block(mu=0.1, slope=0.5, speed=1.0)

@@ -64,16 +64,19 @@ def _step(scheme, model, result, k: int, fastest) -> tuple[float, float, float, 
     w_0 = result.acceleration[:, k - 1]
     if result.dt[k - 1] > 0.0:  # a belongs to t + (alpha_m - alpha_f) h
         a_0 = w_0 + h / result.dt[k - 1] * (a_0 - w_0)
+    reach = np.maximum(
+        fastest, h * np.abs(f) / M.diagonal()
+    )  # at rest: what forces alone would make in the step
     terms = [M @ w, -WT.T @ result.la[:, k], -f]  # (65a)
     motion = _relative(sum(terms), terms)
     if scheme.constraints in ("auto", "PVA", "PVV", "PVV-2014"):
         terms = [M @ result.W[:, k], -WT.T @ result.La[:, k]]  # (65g), beside the momentum of the step
-        motion = max(motion, _relative(sum(terms), [*terms, abs(M) @ fastest]))
+        motion = max(motion, _relative(sum(terms), [*terms, abs(M) @ reach]))
     position = 0.0
     if not scheme.restart and scheme.rtol is None:
         _, _, gamma, beta = scheme.weights()
         terms = [M @ u_1, -M @ u_0, -h * M @ ((1 - gamma) * a_0 + gamma * a_1), -M @ result.W[:, k]]  # (65k)
-        motion = max(motion, _relative(sum(terms), [*terms, abs(M) @ fastest]))
+        motion = max(motion, _relative(sum(terms), [*terms, abs(M) @ reach]))
         if model.f_kinematics is None:
             terms = [
                 q_1,
@@ -83,18 +86,18 @@ def _step(scheme, model, result, k: int, fastest) -> tuple[float, float, float, 
                 -result.U[:, k],
             ]  # (65j)
             position = _relative(sum(terms), terms)
-    law, cone = _laws(model, result.modes[:, k], P, (t_0, q_0, u_0), WT @ u_1 + zeta, fastest)
+    law, cone = _laws(model, result.modes[:, k], P, (t_0, q_0, u_0), WT @ u_1 + zeta, reach)
     if scheme.constraints in ("P", "A"):  # laws that do not speak of velocities
         law = 0.0
     return motion, position, law, cone
 
 
-def _laws(model, modes, P, begin, gamma_1, fastest) -> tuple[float, float]:
+def _laws(model, modes, P, begin, gamma_1, reach) -> tuple[float, float]:
     """Violation of the laws that acted, as velocities, and of their sets."""
     (t_0, q_0, u_0), laws = begin, model.laws
     WT, zeta = model.directions(t_0, q_0)
     gamma_0 = WT @ u_0 + zeta
-    speed = float(max(np.max(np.abs(WT) @ fastest, initial=0.0), np.max(np.abs(zeta), initial=0.0)))
+    speed = float(max(np.max(np.abs(WT) @ reach, initial=0.0), np.max(np.abs(zeta), initial=0.0)))
     law = cone = 0.0
     for l in range(laws.n_laws):
         rows, kind = slice(laws.row[l], laws.row[l] + laws.dim[l]), laws.kind[l]

@@ -216,12 +216,8 @@ def measure(own, begin, dt):
     for j in range(it.v.size):
         it.tmp[j] = it.ddelta[j] / dt
     error = max(in_norm_of_mass(row_start, columns, M, it.dv), in_norm_of_mass(row_start, columns, M, it.tmp))
-    if weights.scale == 0.0:  # of the first iterate: velocities, and what forces make of them in the step
-        for j in range(it.v.size):
-            it.tmp[j] = dt * it.y[j]
-        weights.scale = max(
-            in_norm_of_mass(row_start, columns, M, begin.u), in_norm_of_mass(row_start, columns, M, it.tmp)
-        )
+    if weights.scale == 0.0:  # of the first iterate
+        weights.scale = reached(row_start, columns, M, begin.u, it, dt)
     weights.scale = max(weights.scale, in_norm_of_mass(row_start, columns, M, it.v))
     for s in range(slots.row.size):
         asked = slots.place[s] >= 0 or slots.level[s] == POSITION
@@ -230,6 +226,17 @@ def measure(own, begin, dt):
     if weights.residual > ROUNDING * weights.scale:
         error = max(error, weights.residual / weights.forces * weights.scale)
     weights.error = error
+
+
+@phase
+def reached(row_start, columns, M, u, it, dt):
+    """Velocities at the begin, or what forces alone make of them in the step, at its begin (0 at a start) or end, if this is more."""
+    for j in range(u.size):
+        it.tmp[j] = dt * it.y[j]
+    scale = max(in_norm_of_mass(row_start, columns, M, u), in_norm_of_mass(row_start, columns, M, it.tmp))
+    for j in range(u.size):
+        it.tmp[j] = dt * (it.y[j] + it.dy[j])
+    return max(scale, in_norm_of_mass(row_start, columns, M, it.tmp))
 
 
 @kernel(PART, part=True)
