@@ -177,6 +177,51 @@ def test_a_wall_passed_inside_a_step(dt, seen):
         assert "'thin'" in text_of(result.audit) and "smaller dt" in text_of(result.audit)
 
 
+def chain(t, q, u):
+    """A slow spring to the ground, and a bar of frequency 1000 between two masses."""
+    bar = 5e5 * (q[1] - q[0])
+    return np.array([bar - q[0], -bar])
+
+
+def damped(t, q, u):
+    return np.array([-100.0 * u[0]])
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("options", [{}, {"every": 7}], ids=["all", "thinned"])
+@pytest.mark.parametrize("method", ["moreau", "schatzman-paoli"])
+def test_forces_too_stiff_for_their_step(method, options, unit):
+    system = ns.MechanicalSystem(np.eye(2), chain)
+    start = dict(q0=[unit, unit * (1 + 1e-9)], u0=[0.0, 0.0], method=method, **options)
+    blown = ns.simulate(system, (0, 140 * 2.1e-3), dt=2.1e-3, **start)
+    assert np.all(np.isfinite(blown.q)) and np.max(np.abs(blown.q)) > 100 * unit
+    assert not blown.audit.ok and blown.audit.force_change > 2
+    assert "too stiff for this dt" in text_of(blown.audit)
+    sound = ns.simulate(system, (0, 0.3), dt=1e-4, **start)
+    assert sound.audit.ok and sound.audit.force_change < 0.01, str(sound.audit)
+
+
+@pytest.mark.parametrize(("dt", "ok"), [(2.2e-2, False), (2e-3, True)])
+def test_dampers_too_stiff_for_their_step(dt, ok):
+    audit = ns.simulate(ns.MechanicalSystem(1.0, damped), (0, 0.5), q0=[0.0], u0=[1.0], dt=dt).audit
+    assert audit.ok == ok, str(audit)
+
+
+def test_implicit_steps_may_be_longer_than_stiff_forces_allow():
+    system = ns.MechanicalSystem(np.eye(2), chain)
+    audit = ns.simulate(system, (0, 3), q0=[1.0, 1.0], u0=[0.0, 0.0], dt=1e-2, method="theta").audit
+    assert audit.ok and audit.force_change is None, str(audit)
+
+
+def test_a_start_from_rest_is_not_stiff():
+    system = ns.MechanicalSystem(1.0, lambda t, q, u: np.array([t**3]))
+    assert ns.simulate(system, (0, 1), q0=[0.0], u0=[0.0], dt=1e-2).audit.ok
+    pressed = ns.MechanicalSystem(
+        1.0, lambda t, q, u: np.array([-1e9 * (q[0] + 1.0)]), ns.Contact(floor, restitution=0.5)
+    )
+    assert ns.simulate(pressed, (0, 1), q0=[0.0], u0=[0.0], dt=1e-2).audit.ok
+
+
 def test_a_jump_of_the_force_that_was_not_declared():
     system = ns.MechanicalSystem(1.0, kicked)
     method = ns.ExtrapolatedMoreau(rtol=1e-8)

@@ -28,6 +28,7 @@ from nonsmooth.results.audit.checks import (
 from nonsmooth.results.audit.joints import joint_drift
 from nonsmooth.results.audit.report import Audit
 from nonsmooth.results.audit.steps import Steps, evenly, get, impulse_rows, near_events, whole_steps
+from nonsmooth.results.audit.stiffness import force_change
 from nonsmooth.results.audit.sweeps import Paths, missed_contacts
 from nonsmooth.results.events import count_kinds, event_times
 
@@ -40,6 +41,7 @@ _JOINTS = 64  # states at which joints are looked at; they are called one by one
 _SERIOUS = 0.05  # a contact passed at less than this part of the largest velocity is a touch, not an impact
 #: A constant step asks for no accuracy of its own; these parts of the motion and of its energy are what a reader would accept.
 LIMITS = {
+    "force_change": 1.0,  # half of what it is at the limit of stability
     "penetration": 2.0,
     "joint_drift_relative": 1e-2,
     "joint_loss_relative": 1e-2,
@@ -168,6 +170,10 @@ class MoreauAudit:
         """Time and coordinates of that place."""
         return s.t_B + 0.5 * s.dt, s.q_B + self.batch.q_dot(s.t_B, s.q_B, s.u_B) * (0.5 * s.dt)[:, None]
 
+    def half_way(self, s: Steps) -> tuple[np.ndarray, np.ndarray]:
+        """Time and coordinates in the middle of the step."""
+        return self.point(s)
+
     def positions(self, s: Steps, m: Midpoint) -> tuple[np.ndarray, np.ndarray]:
         """Residual of the new positions, and how much quaternions were stretched."""
         return position_residual(self.batch, s, m, 0.5 * (s.u_B + s.u_E), self.projection is not None)
@@ -201,6 +207,7 @@ class MoreauAudit:
         audit.cone_violation = worst(cone, s.t_E)[0]
         audit.energy_identity_error = worst(energy_identity(s, m), s.t_E)[0]
         audit.activation_mismatch = int(np.count_nonzero(self.mismatch(s, m)))
+        self.resolution(s)
         self.travel = float(
             np.max(s.dt * largest((m.rate_B + m.zeta)[:, : batch.n_N], (m.rate_E + m.zeta)[:, : batch.n_N]))
         )
@@ -216,6 +223,13 @@ class MoreauAudit:
             )
         directions_against_gaps(audit, batch, s)
         return self.made(s, m)
+
+    def resolution(self, s: Steps) -> None:
+        """Whether forces change more within a step than a step that holds them can bear."""
+        audit = self.audit
+        audit.force_change, audit.force_change_t = worst(
+            force_change(self.batch, s, *self.half_way(s)), s.t_E
+        )
 
     def gaps(self, s: Steps) -> None:
         """Worst gap of totals and stored states, penetration in terms of what a step can do, contacts passed unseen."""

@@ -24,6 +24,11 @@ JUDGED: dict[str, tuple[str, str]] = {
     "closed_gap": ("gap of closed contacts", "ask for a smaller rtol"),
     "closed_velocity": ("velocity of closed contacts", "ask for a smaller rtol"),
     "event_error": ("events against states", "ask for a smaller rtol"),
+    "force_change": (
+        "change of forces within a step, in velocities",
+        "the forces are too stiff for this dt and the motion is not theirs; use a smaller dt, rtol=... instead of dt, or "
+        "an implicit scheme (method='theta')",
+    ),
     "penetration": ("penetration", "use a smaller dt, or rtol=... instead of dt"),
     "joint_drift_relative": (
         "joint drift, relative",
@@ -73,6 +78,9 @@ class Audit:
         Largest gap and normal or sticking velocity of closed contacts at stored instants, relative to the motion.
     event_error : float
         Largest contradiction between an event and the states on both sides of it, relative to the motion.
+    force_change, force_change_t : float
+        What the forces at the end of an explicit step, instead of in its middle, would change in its velocity, as a part of the
+        largest velocity; 2 at the limit of stability of an oscillator.
     penetration : float
         How much deeper contacts went than a step can carry them (constant step), or largest penetration relative to the motion
         (tolerance).
@@ -133,6 +141,8 @@ class Audit:
     closed_velocity: float | None = None
     event_error: float | None = None
     event_error_t: float | None = None
+    force_change: float | None = None
+    force_change_t: float | None = None
     penetration: float | None = None
     missed_contacts: dict[str, Any] = field(default_factory=dict)
     energy_balance: dict[str, float] = field(default_factory=dict)

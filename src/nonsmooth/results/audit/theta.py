@@ -64,6 +64,11 @@ class _ThetaAudit(MoreauAudit):
     def positions(self, s: Steps, m: Midpoint) -> tuple[np.ndarray, np.ndarray]:
         return position_residual(self.batch, s, m, self.mean(s), self.projection is not None)
 
+    def resolution(self, s: Steps) -> None:
+        """Implicit from theta = 1/2 on: stiff forces are what it is for."""
+        if self.scheme.theta < 0.5:
+            super().resolution(s)
+
     def spoken_of(self, s: Steps, m: Midpoint) -> Midpoint:
         """Relative velocities as the laws speak of them, (16c): at q_theta, or at both ends of the step."""
         if self.scheme.directions != "end":
