@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nonsmooth as ns
-from nonsmooth.errors import RangeError
+from nonsmooth.errors import EnergyGainWarning, RangeError
 
 
 def test_steps_of_a_ball_by_hand():
@@ -89,3 +89,47 @@ def test_contacts_with_different_restitution():
 def test_bad_step():
     with pytest.raises(RangeError, match="dt"):
         ns.SchatzmanPaoli(dt=-1.0)
+
+
+def test_energy_made_by_impact_laws_is_told():
+    """With gamma_T = u_0 + 2 u_1 and friction an impact multiplies the energy by four; without friction it makes none."""
+    for friction in (0.8, 0.0):
+        floor = ns.Contact(
+            lambda t, q: q[1],
+            restitution=0.9,
+            friction=friction,
+            tangent=lambda t, q: np.array([1.0, 2.0]),
+            name="floor",
+        )
+        system = ns.MechanicalSystem(np.eye(2), np.array([0.0, -1.0]), floor)
+        for dt in (3.3e-3, 1e-3):
+            start = (system, (0.0, 1.5), [0.0, 0.5], [1.0, 0.0])
+            if friction:
+                with pytest.warns(EnergyGainWarning, match="raised the kinetic energy"):
+                    result = ns.simulate(*start, method=ns.SchatzmanPaoli(dt=dt))
+                gains = result.audit.energy_gains
+                assert gains["T_after"] > 1.5 * gains["T_before"] and abs(gains["t"] - 1.0) < 3 * dt
+                assert "floor" in gains["law"] and not result.audit.ok
+            else:
+                result = ns.simulate(*start, method=ns.SchatzmanPaoli(dt=dt))
+                assert result.audit.ok and result.audit.energy_gains["count"] == 0
+
+
+def test_no_false_gains():
+    """The second of the two steps of an impact gives velocity back; elastic, on a moving table and along a bowl."""
+    system = ns.MechanicalSystem(
+        1.0,
+        -9.81,
+        ns.Contact(lambda t, q, p: q[0] - p.a * np.sin(9.0 * t), restitution=1.0),
+        params={"a": 0.0},
+    )
+    bowl = ns.MechanicalSystem(
+        np.eye(2), np.array([0.0, -9.81]),
+        ns.Contact(
+            lambda t, q: 1.0 - np.sqrt(q[0] ** 2 + q[1] ** 2), restitution=0.3, friction=0.1,
+            tangent=lambda t, q: np.array([-q[1], q[0]]) / np.sqrt(q[0] ** 2 + q[1] ** 2),
+        ),
+    )  # fmt: skip
+    for case, q0 in ((system, [1.0]), (system.with_params(a=0.05), [1.0]), (bowl, [0.9, 0.0])):
+        result = ns.simulate(case, (0, 1.5), q0, 0.0 * np.array(q0), method=ns.SchatzmanPaoli(dt=1e-3))
+        assert result.audit.ok and result.audit.energy_gains["count"] == 0, result.audit.failures()

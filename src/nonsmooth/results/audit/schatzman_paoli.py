@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from nonsmooth.results.audit.batch import Batch, times
 from nonsmooth.results.audit.checks import (
     Gains,
     Midpoint,
@@ -14,13 +15,15 @@ from nonsmooth.results.audit.checks import (
     largest,
     law_residuals,
     position_residual,
+    relative,
 )
-from nonsmooth.results.audit.laws import contact_rows
+from nonsmooth.results.audit.laws import contact_rows, impact_impulses, rows_of
 from nonsmooth.results.audit.midpoint import MoreauAudit, whole_only
 from nonsmooth.results.audit.report import Audit
 from nonsmooth.results.audit.steps import Steps
 
 _EPS = np.finfo(np.float64).eps
+WINDOW = 4  # steps that an impact may take: two, or more where a second contact follows the first
 
 
 def audit_paoli(model, result, totals, plan, samples) -> Audit:
@@ -98,13 +101,20 @@ class _PaoliAudit(MoreauAudit):
         return law_residuals(batch, s, replace(m, rate_B=rate_B, rate_E=rate_E, zeta=zeta), u_max)
 
     def made(self, s: Steps, m: Midpoint) -> Gains:
-        """An impact takes two steps, between which the velocity means nothing: gains are not judged."""
-        if np.any(contact_rows(self.batch.laws)):
-            self.audit.notes.append(
-                "an impact takes two steps: whether impact laws created energy was not judged"
-            )
+        """Nothing for single steps: an impact takes two of them (see `gains`)."""
         none = np.zeros(len(s))
         return Gains(none, np.full(len(s), -1), kinetic(m.M, s.u_B), kinetic(m.M, s.u_E))
+
+    def gains(self, s: Steps, found: Gains | None) -> None:
+        """Energy that impacts created, judged over all the steps an impact takes."""
+        every, factor = self.all_steps(s)
+        if factor == 1.0:
+            found = gains_of_impacts(self.batch, every, self.evaluated(every)) if len(every) else None
+            super().gains(every, found)
+        elif np.any(contact_rows(self.batch.laws)):
+            self.audit.notes.append(
+                "an impact takes several steps, not all of which are stored: whether impact laws created energy was not judged"
+            )
 
     def mismatch(self, s: Steps, m: Midpoint) -> np.ndarray:
         """A contact without impulse whose gap at y is negative."""
@@ -112,3 +122,39 @@ class _PaoliAudit(MoreauAudit):
             return np.zeros(len(s), dtype=bool)
         near = (64 * _EPS * largest(s.q_B, s.q_E))[:, None]
         return np.any((s.P[:, : self.batch.n_N] == 0.0) & (self.gaps_at_y(s) < -near), axis=1)
+
+
+def gains_of_impacts(batch: Batch, s: Steps, m: Midpoint) -> Gains:
+    """Energy created by impacts in consecutive steps.
+
+    An impact of this scheme first takes velocity in one step and gives it back in the next, so that the work of its impulses may be
+    positive in a single step. Created is what no window of up to `WINDOW` steps around a step takes back, of the work of all impulses and
+    of that of the part that does not just answer forces, and what the turning of W within a step does not explain.
+    """
+    contact = contact_rows(batch.laws)
+    speed = 0.5 * (m.rate_B + m.rate_E) + m.zeta
+    WT_E, zeta_E = batch.directions(s.t_E, s.q_E)
+    turned = np.abs(times(WT_E, 0.5 * (s.u_B + s.u_E)) + zeta_E - speed)
+    G = m.WT @ m.M_inv_W
+    push = np.einsum("nir,ni->nr", m.M_inv_W, m.impulse_h)
+    work = np.where(contact, speed * s.P, 0.0)
+    answered = speed * impact_impulses(batch.laws, s.modes, s.P, G, push)
+    excuse = np.sum(np.where(contact, turned * np.abs(s.P), 0.0), axis=1)
+    T_B, T_E = kinetic(m.M, s.u_B), kinetic(m.M, s.u_E)
+    created = np.full(len(s), np.inf)
+    T_before, T_after = T_B.copy(), T_E.copy()
+    for power in (work, answered):
+        made = power.sum(axis=1) - excuse
+        for length in range(1, WINDOW + 1):
+            for ahead in range(length):
+                at = np.arange(len(s)) - ahead
+                first, last = np.maximum(at, 0), np.minimum(at + length, len(s)) - 1
+                sums = np.convolve(made, np.ones(length))[length - 1 + at[0] :][: len(s)]
+                less = sums < created
+                created[less] = sums[less]
+                T_before[less], T_after[less] = T_B[first][less], T_E[last][less]
+    floor = 1e-10 * m.velocity * np.sum(np.abs(s.P), axis=1)
+    gain = np.where(created > floor, relative(created, np.maximum(T_before, T_B)), 0.0)
+    by_law = np.stack([work[:, rows_of(batch.laws, i)].sum(axis=1) for i in range(batch.laws.n_laws)], axis=1)
+    law = np.where(gain > 0.0, np.argmax(by_law, axis=1), -1) if batch.laws.n_laws else np.full(len(s), -1)
+    return Gains(gain, law, T_before, T_after)
