@@ -48,6 +48,8 @@ MOST_REPEATED = 40
 MOST_SEARCHED = 120
 SUSPICIOUS = 4  # rejections in a row, to a thousandth of the step, that an undeclared discontinuity makes
 CUBIC = 1e-3  # part of the way to its minimum by which a cubic may miss a gap between two ends of a step
+CLOSER = 0.8  # part of the way to the stop of a slip in two directions that a step goes while its direction still turns
+STEADY = 1e-2  # tolerances of error below which it has stopped turning (the estimate is rough where stages lie behind the stop)
 LEAST = 1e-10  # part of the longest step after which a mode that does not hold is looked at again
 
 
@@ -187,9 +189,12 @@ def begin_trial(at_scene, at_begin, t):
     """Slopes and laws' functions at the begin of the step."""
     scene, begin = scene_at(at_scene), state_at(at_begin)
     own, model, work = own_at(scene.at.own), scene.model, scene.work
+    own.slip_0[:] = 0.0
     status = call_accelerate(own.at.accelerate, at_scene, at_begin, at_begin, t, 0)
     if status != OK:
         return status
+    for i in range(model.size.n_rows):
+        own.slip_0[i] = own.slip[i]
     force_scales(scene, own)
     for l in range(model.size.n_laws):
         own.phi_0[l] = own.phi[0, l]
@@ -363,9 +368,31 @@ def search(scene, own, begin, at_scene, at_state, t, dt):
     # (where the bracket is narrow and the last trial was before the event, the one behind it is two numbers away)
     if not there and not narrow and control.searching <= MOST_SEARCHED:
         return WAITING
+    if stops_on_disk(scene, own, begin) and error_of_step(scene, own, begin, dt) > STEADY:
+        return shorter(own, scene.info, WAITING, CLOSER * dt, t)
     found(scene, own, begin, t, dt)
     before_end(scene, own, t)
     return call_step(own.at.finish, at_scene, at_state, t, dt)
+
+
+@phase
+def stops_on_disk(scene, own, begin):
+    """Whether a slip in two directions stops at the end of the trial: its direction has a limit there, but no value, and the last
+    stages may turn it about. Where the error shows that, the stop is approached by steps of which each leaves a part of the way."""
+    for l in range(scene.model.size.n_laws):
+        slips = scene.model.laws.dim[l] == 2 and begin.modes[l] != CONSTRAINT
+        if slips and ends_here(scene, own, begin, l):
+            return True
+    return False
+
+
+@phase
+def ends_here(scene, own, begin, l):
+    """Whether the mode of law `l` ends where the trial does."""
+    # a trial that ends two numbers before the event counts as the event: what comes first then is the least function
+    first = max(least_function(scene, own, begin), 0.0) * (1.0 + 1e-12)
+    ends = own.phi[own.control.stages, l] <= max(own.size[l], first * own.phi_0[l])
+    return armed(own, l) and own.phi_0[l] < INFINITY and ends
 
 
 @phase
@@ -391,12 +418,9 @@ def is_nearly(scene, own):
 @phase
 def found(scene, own, begin, t, dt):
     """The step ends where modes end."""
-    control, s = own.control, own.control.stages
-    # a trial that ends two numbers before the event counts as the event: what comes first then is the least function
-    first = max(least_function(scene, own, begin), 0.0) * (1.0 + 1e-12)
+    control = own.control
     for l in range(scene.model.size.n_laws):
-        ends = own.phi[s, l] <= max(own.size[l], first * own.phi_0[l])
-        own.fired[l] = 1 if armed(own, l) and own.phi_0[l] < INFINITY and ends else 0
+        own.fired[l] = 1 if ends_here(scene, own, begin, l) else 0
     control.searching = 0
     control.rejected = 0
     control.dt_next = max(control.dt_smooth, dt)

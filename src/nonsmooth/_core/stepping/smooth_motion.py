@@ -111,6 +111,7 @@ class EventDriven(NamedTuple):
     push_scale: np.ndarray  # by row: largest acceleration c without forces of the laws so far
     pull: np.ndarray  # by velocity: largest acceleration so far that a single force makes
     slip: np.ndarray  # unit direction of slip of laws on a disk, by row
+    slip_0: np.ndarray  # and at the begin of the step (zero: none is known)
     allowed: np.ndarray  # forces that the laws allowed when the modes began, by row
     joints: np.ndarray
     phi_0: np.ndarray  # the laws' functions at the begin of the step, its stages (by row), its end
@@ -136,7 +137,7 @@ def make_own(at, size, A, c, E, n_own=0):
     return EventDriven(
         at=at, control=Control(), A=A, c=c, E=E, K_q=np.zeros((s, n_q)), K_u=np.zeros((s, n_u)), La=np.zeros((s, r)),
         power=np.zeros((s, 2)), trial=make_state(size, n_own), scale=np.zeros(n_q + n_u), gamma=np.zeros(r), kappa=np.zeros(r),
-        acceleration=np.zeros(r), force_scale=np.zeros(r), push_scale=np.zeros(r), pull=np.zeros(n_u), slip=np.zeros(r),
+        acceleration=np.zeros(r), force_scale=np.zeros(r), push_scale=np.zeros(r), pull=np.zeros(n_u), slip=np.zeros(r), slip_0=np.zeros(r),
         allowed=np.zeros(r),
         joints=np.zeros(max(size.n_joints, 1)), phi_0=np.zeros(n), phi=np.zeros((s, n)),
         gap_0=np.zeros(n),
@@ -238,12 +239,16 @@ def acts(model, modes, l):
 
 @phase
 def slip_direction(own, model, l):
-    """Unit direction of the slip of a law on a disk; where it does not move yet, the one it will take stands there already."""
-    i0, s = model.laws.row[l], 0.0
+    """Unit direction of the slip of a law on a disk; where it does not move yet, the one it will take stands there already.
+
+    Behind a stop the direction goes on, so that forces stay smooth and the slip speed becomes negative: a step can end behind it.
+    """
+    i0, s, along = model.laws.row[l], 0.0, 0.0
     for d in range(model.laws.dim[l]):
         s += own.gamma[i0 + d] ** 2
-    s = s**0.5
-    if s > own.size[l]:
+        along += own.gamma[i0 + d] * own.slip_0[i0 + d]
+    s = s**0.5 if along >= 0.0 else -(s**0.5)
+    if abs(s) > own.size[l]:
         for d in range(model.laws.dim[l]):
             own.slip[i0 + d] = own.gamma[i0 + d] / s
 

@@ -48,6 +48,8 @@ from nonsmooth._core.stepping.smooth_motion import (
 # part of the tolerance that a rebound may have to count as rest
 REST = 0.1
 GRAZING = 100.0
+SLOW = 1e-10  # part of the running size of velocities that is none
+STOP = 10.0  # tolerances of the velocity with which a slip in two directions may pass by zero and count as stopped
 NEARLY_ELASTIC = 0.9999
 ROUNDING = 1e-8  # accelerations this small beside former ones are left over from terms that cancel
 SAME = 1e-6  # part of the largest acceleration by which two solutions may differ and still be one
@@ -84,7 +86,7 @@ def small(scene, own, l):
         # (what starts from rest has the velocity that its forces give it in a short time)
         u_j = max(own.scale[model.size.n_q + j], KIND * fastest, own.pull[j] * short)
         largest = max(largest, abs(scene.work.WT[i, j]) * u_j)
-    return 1e-10 * largest
+    return SLOW * largest
 
 
 @phase
@@ -272,6 +274,8 @@ def slip_or_stick(own, laws, l, limit, mode, after_impact, at_start):
     for d in range(laws.dim[l]):
         s += own.gamma[i + d] ** 2
     stuck = mode == CONSTRAINT or own.fired[l]
+    if laws.dim[l] == 2 and mode != CONSTRAINT and s**0.5 > STOP * own.control.rtol / SLOW * limit:
+        stuck = False  # the slip has turned around without stopping
     still = s**0.5 <= limit or (stuck and not after_impact and not at_start)
     if still:
         return CONSTRAINT
@@ -488,6 +492,7 @@ def look(at_scene, t):
     """Everything that a transition asks about the state in ``scene.end``."""
     scene = scene_at(at_scene)
     own, state = own_at(scene.at.own), scene.end
+    own.slip_0[:] = 0.0
     status = evaluate(scene, own, t, state.q, state.u)
     if status == OK:
         delassus(scene, own)
