@@ -107,11 +107,13 @@ class _PaoliAudit(MoreauAudit):
 
     def gains(self, s: Steps, found: Gains | None) -> None:
         """Energy that impacts created, judged over all the steps an impact takes."""
+        if not np.any(contact_rows(self.batch.laws)):
+            return super().gains(s, None)
         every, factor = self.all_steps(s)
         if factor == 1.0:
             found = gains_of_impacts(self.batch, every, self.evaluated(every)) if len(every) else None
             super().gains(every, found)
-        elif np.any(contact_rows(self.batch.laws)):
+        else:
             self.audit.notes.append(
                 "an impact takes several steps, not all of which are stored: whether impact laws created energy was not judged"
             )
@@ -156,5 +158,5 @@ def gains_of_impacts(batch: Batch, s: Steps, m: Midpoint) -> Gains:
     floor = 1e-10 * m.velocity * np.sum(np.abs(s.P), axis=1)
     gain = np.where(created > floor, relative(created, np.maximum(T_before, T_B)), 0.0)
     by_law = np.stack([work[:, rows_of(batch.laws, i)].sum(axis=1) for i in range(batch.laws.n_laws)], axis=1)
-    law = np.where(gain > 0.0, np.argmax(by_law, axis=1), -1) if batch.laws.n_laws else np.full(len(s), -1)
+    law = np.where(gain > 0.0, np.argmax(by_law, axis=1), -1)
     return Gains(gain, law, T_before, T_after)
