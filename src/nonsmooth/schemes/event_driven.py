@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from nonsmooth._core.calls.late import Late
 from nonsmooth._core.integrators.records import EXPLICIT
 from nonsmooth._core.jit import Reference, address_record
 from nonsmooth._core.records.laws import USER_SET
+from nonsmooth._core.records.process import ENERGETIC, NEWTON, POISSON, STAGES
 from nonsmooth._core.records.scene import BETWEEN, STEP
 from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
 from nonsmooth.control.warn import warn_user
@@ -36,6 +38,8 @@ from nonsmooth.schemes.run import SchemeRun
 #: The implicit integrator.
 STIFF = "Radau"
 PARADOX = ("impulse", "raise")
+#: Hypotheses of restitution.
+RESTITUTION = {"newton": NEWTON, "poisson": POISSON, "energetic": ENERGETIC}
 CHECKED = 1000  # steps that the audit repeats
 #: Contacts may move the end of a step by so many tolerances; a step itself may err by one.
 LEDGE = 100.0
@@ -58,6 +62,9 @@ class EventDriven(Scheme):
         Solver of impacts and transitions.
     paradox : {"impulse", "raise"}
         Where a sliding contact jams (no forces satisfy the laws, Painleve): an impact without collision, or `NoSolutionError`.
+    restitution : {"newton", "poisson", "energetic"}
+        What the coefficients of restitution compare: velocities; impulses of compression and expansion; their works (Stronge). They
+        differ with friction and with several contacts; Newton's may create energy there, the energetic one never does.
     """
 
     integrator: str = "DOP853"
@@ -66,6 +73,7 @@ class EventDriven(Scheme):
     dt_max: float | None = None
     solver: StepSolver | str = field(default_factory=Exact)
     paradox: str = "impulse"
+    restitution: str = "newton"
 
     name = "event-driven"
     compile_seconds = 70
@@ -79,6 +87,10 @@ class EventDriven(Scheme):
             raise InputError(f"`integrator` is {self.integrator!r}: one of {', '.join(known)} is wanted.")
         if self.paradox not in PARADOX:
             raise InputError(f"`paradox` is {self.paradox!r}: one of {', '.join(PARADOX)} is wanted.")
+        if self.restitution not in RESTITUTION:
+            raise InputError(
+                f"`restitution` is {self.restitution!r}: one of {', '.join(RESTITUTION)} is wanted."
+            )
         for name in ("rtol", "atol", "dt_max"):
             value = getattr(self, name)
             if value is None and name == "dt_max":
@@ -98,7 +110,10 @@ class EventDriven(Scheme):
         object.__setattr__(self, "solver", as_solver(self.solver))
 
     def options(self) -> dict[str, Any]:
-        chosen = {name: getattr(self, name) for name in ("integrator", "rtol", "atol", "dt_max", "paradox")}
+        chosen = {
+            name: getattr(self, name)
+            for name in ("integrator", "rtol", "atol", "dt_max", "paradox", "restitution")
+        }
         return {name: value for name, value in chosen.items() if value is not None}
 
     def audit(self, model, result, totals, plan: Plan, samples):
@@ -114,6 +129,7 @@ class EventDriven(Scheme):
             midpoint_base=False,
             max_checked=CHECKED,
             breaks=breaks,
+            newton=self.restitution == "newton",
         )
 
     def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> EventDrivenRun:
@@ -131,8 +147,25 @@ def parts_of_motion(stiff=False):
 
         homes["integrate"] = integrate_stiff
     return address_record(
-        **{name: (homes[name], signature) for name, signature in smooth_motion.PARTS.items()}
+        **{name: (homes[name], signature) for name, signature in smooth_motion.PARTS.items()},
+        process=impact_process_part(),
     )
+
+
+@cache
+def impact_process_part() -> Late:
+    """Impacts as a process, compiled when the first of them happens."""
+    from nonsmooth._core.stepping import impact_process, smooth_motion
+
+    return Late(impact_process.impact_process, smooth_motion.SETTLE)
+
+
+def ask_restitution(own, restitution: str) -> None:
+    """The hypothesis of restitution, and the Runge-Kutta method that follows an impact."""
+    from nonsmooth.integrators.tableaus import get_method
+
+    own.control.restitution = RESTITUTION[restitution]
+    own.process.A[:] = get_method("DOP853").tableau.A[: STAGES + 1, :STAGES]
 
 
 def _tableau(method):
@@ -172,6 +205,7 @@ class EventDrivenRun(SchemeRun):
         control.jump = control.at_start = 1
         control.ledge = LEDGE
         control.strict = self.scheme.paradox == "raise"
+        ask_restitution(self.own, scheme.restitution)
         self.own.scale[:] = np.abs(np.concatenate([q, u]))
         if (
             model.laws.n_N

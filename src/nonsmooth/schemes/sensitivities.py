@@ -18,7 +18,7 @@ from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import InputError, SensitivityWarning
 from nonsmooth.results.sensitivity import Sensitivity
 from nonsmooth.schemes.base import Plan
-from nonsmooth.schemes.event_driven import EventDriven, EventDrivenRun, parts_of_motion
+from nonsmooth.schemes.event_driven import EventDriven, EventDrivenRun, ask_restitution, parts_of_motion
 from nonsmooth.schemes.projection import KeepingReference
 from nonsmooth.schemes.run import LOG_ROWS, _solve_outside
 
@@ -125,6 +125,7 @@ class VariedRun(EventDrivenRun):
         p = record.p.copy()
         own = self.own
         self.varied_own = smooth_motion.make_own(parts_of_motion(), size, own.A, own.c, own.E)
+        ask_restitution(self.varied_own, scheme.restitution)
         self.varied = _scene_beside(scheme, model, record._replace(laws=laws, p=p), self.varied_own)
         at.varied = self.varied.address
         self.variation = directional.make_variation(

@@ -294,7 +294,7 @@ def moved(at_scene, s):
         copy_state(point, varied.end)
         status = call_at_end(own.at.look, v.at.varied, t)
         if status == OK:
-            status = impact(varied, own, varied.end, varied.at.problem)
+            status = impact(varied, own, varied.end, v.at.varied, varied.at.problem)
         result(v, size, varied.end)
         return status
     status = call_accelerate(own.at.accelerate, v.at.varied, at_point, at_point, t, 0)

@@ -33,6 +33,7 @@ from nonsmooth._core.records.laws import (
     INTERVAL,
     UPPER,
 )
+from nonsmooth._core.records.process import Process, make_process
 from nonsmooth._core.records.scene import (
     EXAMPLE,
     STEP,
@@ -58,6 +59,7 @@ Control = scalars(
     dt_max=float,
     error_order=int,
     stages=int,
+    restitution=int,  # NEWTON, POISSON or ENERGETIC (`records.process`)
     strict=int,  # a sliding contact that jams ends the run
     drifts=int,  # constraints are left to what the integration makes of them
     ledge=float,  # contacts may move the end of a step by so many tolerances, else their surface ended (0: as far as it takes)
@@ -127,6 +129,7 @@ class EventDriven(NamedTuple):
     mode: np.ndarray  # by law: modes being tried
     resting: np.ndarray  # by law: comes to rest in this transition
     jammed: np.ndarray  # by law: has an impulse in this transition without having closed
+    process: Process  # an impact under another hypothesis than Newton's
 
 
 def make_own(at, size, A, c, E, n_own=0):
@@ -144,6 +147,7 @@ def make_own(at, size, A, c, E, n_own=0):
         rate_0=np.zeros(n), rate=by_law[0], size=by_law[1], fired=np.zeros(n, dtype=np.int64), rest_gap=by_law[2], gap_max=by_law[3],
         touches=np.zeros(n, dtype=np.int64), mode=np.zeros(n, dtype=np.int64),
         resting=np.zeros(n, dtype=np.int64), jammed=np.zeros(n, dtype=np.int64),
+        process=make_process(size.n_laws, size.n_rows),
     )  # fmt: skip
 
 
@@ -165,7 +169,7 @@ call_accelerate, call_at_state, call_at_end, call_settle = (
 
 _, own_at = by_reference(
     make_own(
-        address_record(**dict.fromkeys(PARTS, 0)),
+        address_record(**dict.fromkeys(PARTS, 0), process=0),
         EXAMPLE.model.size,
         np.zeros((2, 2)),
         np.zeros(1),

@@ -5,6 +5,8 @@ an instant is uncertain); Newton's law as in Moreau's rule with dt -> 0, with th
 
     -(gamma^+ + e gamma^-) in N(P),   gamma^+ - gamma^- = G P
 
+or, where it is asked for, Poisson's or the energetic hypothesis (`impact_process`).
+
 *Modes.* Contacts that stay closed, elements that do not slip and joints are subject to the same laws one level higher, on forces and
 accelerations: -(G la + c) in N(la), c = W^T M^-1 h + kappa. What slips has a force that follows from the others and is eliminated,
 la_T = s mu la_N, which adds its columns to those of the normal forces.
@@ -13,6 +15,7 @@ la_T = s mu la_N, which adds its columns to those of the normal forces.
 impacts accumulate at t* = t + 2 gamma^+ / (|a| (1 - e)), the sum of a geometric series. Contacts that are that close come to rest together.
 """
 
+from nonsmooth._core.calls.late import late
 from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.laws.solve_laws import call_solver
 from nonsmooth._core.linalg.small import solve_lower_transposed
@@ -26,6 +29,7 @@ from nonsmooth._core.records.laws import (
     LOWER,
     UPPER,
 )
+from nonsmooth._core.records.process import NEWTON
 from nonsmooth._core.records.scene import STAYS_CLOSED, scene_at, state_at
 from nonsmooth._core.records.status import NO_SOLUTION, OK
 from nonsmooth._core.stepping.books import ENERGY_GAIN, book_gain, kinetic_energy
@@ -174,12 +178,16 @@ def list_impulses(scene, own):
 
 
 @phase
-def impact(scene, own, end, at_problem):
+def impact(scene, own, end, at_scene, at_problem):
     """Impulses and velocities after them. Returns a status."""
     model, work, problem = scene.model, scene.work, scene.problem
     laws, active, rows, n_u = model.laws, problem.laws, problem.rows, model.size.n_u
     a, n = list_impulses(scene, own)
-    if not solved(scene, at_problem, a, n):
+    if own.control.restitution != NEWTON:
+        part = late(own.at.process)
+        if part == 0 or call_settle(part, at_scene, a, n) != OK:
+            return NO_SOLUTION
+    elif not solved(scene, at_problem, a, n):
         return NO_SOLUTION
     for k in range(n_u):
         work.du[k] = 0.0
@@ -541,7 +549,7 @@ def stop_rebound(scene, own, begin, at_scene, t):
 @phase
 def strike(scene, own, begin, at_scene, t):
     """An impact, and everything at the state after it."""
-    status = impact(scene, own, scene.end, scene.at.problem)
+    status = impact(scene, own, scene.end, at_scene, scene.at.problem)
     if status != OK:
         return status
     book_impact(scene, begin, scene.end)

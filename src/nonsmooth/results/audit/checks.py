@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from nonsmooth._core.records.laws import FREE, HALF_LINE
 from nonsmooth.results.audit.batch import Batch, solved, times
 from nonsmooth.results.audit.laws import contact_rows, impact_impulses, projected, rows_of
 from nonsmooth.results.audit.steps import Steps
@@ -185,6 +186,21 @@ def law_residuals(
         natural[on] = np.maximum(natural[on], violation)
         outside[on] = np.maximum(outside[on], largest(P[on] - inside))
     return relative(natural, m.velocity), relative(outside, largest(s.P)), unknown
+
+
+def left_closing(batch: Batch, s: Steps, m: Midpoint) -> np.ndarray:
+    """Speed by which contacts with an impulse still close, and constraints move, after an impact; relative to velocities."""
+    laws, speed = batch.laws, m.rate_E + m.zeta
+    left = np.zeros(len(s))
+    for i in range(laws.n_laws):
+        rows = rows_of(laws, i)
+        if laws.kind[i] == HALF_LINE:
+            left = np.maximum(
+                left, np.where(largest(s.P[:, rows]) > 0.0, largest(np.minimum(speed[:, rows], 0.0)), 0.0)
+            )
+        elif laws.kind[i] == FREE:
+            left = np.maximum(left, largest(speed[:, rows]))
+    return relative(left, m.velocity)
 
 
 def energy_identity(s: Steps, m: Midpoint) -> np.ndarray:
