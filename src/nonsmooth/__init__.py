@@ -27,7 +27,7 @@ _PUBLIC = {
     "NonholonomicConstraint": "model.elements",
     "equilibrium": "model.statics",
     "modes": "model.statics",
-    "stabilised_form": "model.stabilised",
+    "stabilised_form": "constrained.stabilised",
     "diagnose": "model.diagnose",
     "World": "model.world",
     "Body": "model.bodies.body",
@@ -140,6 +140,7 @@ if TYPE_CHECKING:
     from nonsmooth import problems as problems
     from nonsmooth.compare import compare as compare
     from nonsmooth.compare import richardson as richardson
+    from nonsmooth.constrained.stabilised import stabilised_form as stabilised_form
     from nonsmooth.contact.fclib import read_fclib as read_fclib
     from nonsmooth.contact.fclib import write_fclib as write_fclib
     from nonsmooth.contact.lcp import solve_lcp as solve_lcp
@@ -193,7 +194,6 @@ if TYPE_CHECKING:
     from nonsmooth.model.rotations import inertia_matrix as inertia_matrix
     from nonsmooth.model.rotations import quaternion_rates as quaternion_rates
     from nonsmooth.model.servo import Servo as Servo
-    from nonsmooth.model.stabilised import stabilised_form as stabilised_form
     from nonsmooth.model.statics import equilibrium as equilibrium
     from nonsmooth.model.statics import modes as modes
     from nonsmooth.model.structures.bar import Bar as Bar

@@ -1,1 +1,1 @@
-"""Differential-algebraic equations that are not mechanical: index forms, post-stabilisation, consistent initial values."""
+"""Differential-algebraic equations: index forms, post-stabilisation, consistent initial values; the stabilised form of mechanics."""

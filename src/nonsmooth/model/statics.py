@@ -265,13 +265,18 @@ def _stiffness(model, t, q, la, load):
     return model.tangent(t, q, zero, zero, la, cK=1.0).toarray() - (1.0 - load) * of_h
 
 
-def joint_forces(model: Any, t: float, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Accelerations and multipliers of joints at a state: M a = h + W_J la, W_J^T a + kappa = 0; smallest norm if redundant."""
-    n_J, first = model.laws.n_J, model.laws.n_rows - model.laws.n_J
+def joint_forces(
+    model: Any, t: float, q: np.ndarray, u: np.ndarray, held: tuple[int, ...] = ()
+) -> tuple[np.ndarray, np.ndarray]:
+    """Accelerations and multipliers of joints at a state: M a = h + W_J la, W_J^T a + kappa = 0; smallest norm if redundant.
+
+    Contacts that are `held` (by number) act as joints; their multipliers come first.
+    """
+    rows = [*held, *range(model.laws.n_rows - model.laws.n_J, model.laws.n_rows)]
     M, h = model.mass_matrix(t, q), model.forces(t, q, u)
-    if n_J == 0:
+    if not rows:
         return np.linalg.solve(M, h), np.zeros(0)
-    WT, kappa = model.directions(t, q)[0][first:], model.quadratic_term(t, q, u)[first:]
+    WT, kappa = model.directions(t, q)[0][rows], model.quadratic_term(t, q, u)[rows]
     M_inv_h, M_inv_W = np.linalg.solve(M, h), np.linalg.solve(M, WT.T)
     la = np.linalg.lstsq(WT @ M_inv_W, -(WT @ M_inv_h + kappa), rcond=1e-12)[0]
     return M_inv_h + M_inv_W @ la, la
