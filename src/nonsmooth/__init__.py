@@ -45,6 +45,7 @@ _PUBLIC = {
     "Spring": "model.bodies.forces",
     "Damper": "model.bodies.forces",
     "TorsionSpring": "model.bodies.forces",
+    "Bushing": "model.bodies.bushing",
     "Load": "model.bodies.forces",
     "Revolute": "model.joints.joints",
     "Prismatic": "model.joints.joints",
@@ -158,6 +159,7 @@ if TYPE_CHECKING:
     from nonsmooth.ivp import IvpResult as IvpResult
     from nonsmooth.ivp import solve_ivp as solve_ivp
     from nonsmooth.model.bodies.body import Body as Body
+    from nonsmooth.model.bodies.bushing import Bushing as Bushing
     from nonsmooth.model.bodies.forces import Damper as Damper
     from nonsmooth.model.bodies.forces import Load as Load
     from nonsmooth.model.bodies.forces import Spring as Spring

@@ -18,6 +18,7 @@ from nonsmooth.model.bodies.layout import Layout, WorldParameters
 from nonsmooth.model.bodies.plain import PlainRows
 from nonsmooth.model.bodies.plain_forces import PlainForces
 from nonsmooth.model.bodies.rows import CARRIED, FIXED
+from nonsmooth.model.bodies.world_writers import WorldWriters
 from nonsmooth.model.bodies.writers import UserFunctions, Writers
 from nonsmooth.model.derivatives import Differentiator
 from nonsmooth.model.model import CoreFunctions
@@ -60,7 +61,7 @@ class WorldModel:
 
     @property
     def writers(self) -> Writers:
-        return self._once("writers", lambda: Writers(self.assembly, self.layout, self.user_functions))
+        return self._once("writers", lambda: WorldWriters(self.assembly, self.layout, self.user_functions))
 
     @property
     def core(self) -> CoreFunctions:
@@ -202,7 +203,7 @@ class WorldModel:
         plain_loads = all(
             not (load.carried or callable(load.force) or callable(load.torque)) for load in assembly.loads
         )
-        others = assembly.springs or assembly.torsions or assembly.turns_in_space
+        others = assembly.springs or assembly.torsions or assembly.bushings or assembly.turns_in_space
         return plain_loads and not others and all(laid.linear for laid in assembly.structures)
 
     @property
@@ -210,7 +211,9 @@ class WorldModel:
         """Whether forces can depend on velocities."""
         assembly = self.assembly
         functions = any(callable(load.force) or callable(load.torque) for load in assembly.loads)
-        others = assembly.springs or assembly.torsions or assembly.turns_in_space or functions
+        others = (
+            assembly.springs or assembly.torsions or assembly.bushings or assembly.turns_in_space or functions
+        )
         return bool(others) or any(laid.has_damping for laid in assembly.structures)
 
     @property

@@ -32,6 +32,10 @@ def sine(t, x, rate, p):
     return p.k * np.sin(x) + 0.2 * rate
 
 
+def hardening(t, s, rate, p):
+    return p.k * s + 2.0 * s**3 + 0.1 * rate
+
+
 def square_of_time(t):
     return 0.3 * t * t
 
@@ -58,7 +62,8 @@ def everything_in_the_plane():
         ns.PointOnLine(a, e, axis=(0, 1), name="slot"), ns.Gear(a, d, 2.0, name="gear"),
         ns.Spring(a, b, 20, damping=0.3, at_a=(0.2, 1.0)), ns.Damper(world.ground, c, 2.0, at_a=(0, 3)),
         ns.TorsionSpring(a, c, 3.0, damping=0.1), ns.Spring(b, e, force=cubic), ns.TorsionSpring(world.ground, d, torque=sine),
-        ns.Load(a, (1, 2), 0.5, at=(0.2, 1.1)), ns.Load(b, push, twist, carried=True, at=(0.8, 1.5)),
+        ns.Bushing(a, d, (0.5, 0.8), stiffness=(5, 7, 2), damping=0.2 + np.eye(3)), ns.Bushing(world.ground, b, law=hardening),
+        ns.Bushing(e, c, stiffness=3.0), ns.Load(a, (1, 2), 0.5, at=(0.2, 1.1)), ns.Load(b, push, twist, carried=True, at=(0.8, 1.5)),
     )  # fmt: skip
     return world
 
@@ -89,6 +94,8 @@ def everything_in_space():
         ns.PointOnPlane(d, e, normal=(0, 0, 1), name="sheet"), ns.Rolling(a, ns.Plane(), name="rolling"),
         ns.Spring(a, b, 20, damping=0.3, at_a=(0.2, 1.0, 0)), ns.Damper(world.ground, c, 2.0, at_a=(0, 3, 0)),
         ns.TorsionSpring(a, c, 3.0, damping=0.1, axis=(1, 1, 1)), ns.Spring(b, e, force=cubic),
+        ns.Bushing(a, b, (0.5, 0.8, 1), stiffness=np.diag([5, 7, 2, 1, 3, 2]) + 0.1, damping=(1, 2, 3, 0.1, 0.2, 0.4)),
+        ns.Bushing(world.ground, f, law=hardening), ns.Bushing(e, c, stiffness=3.0),
         ns.TorsionSpring(world.ground, d, torque=sine), ns.Load(a, (1, 2, 3), (0.5, 0, 1), at=(0.2, 1.1, 0)),
         ns.Load(b, push_in_space, twist_in_space, carried=True, at=(0.8, 1.5, 1)),
     )  # fmt: skip
@@ -155,6 +162,7 @@ def test_potential_is_what_conservative_forces_come_from():
     world.add(
         ns.Spring(a, b, 20.0, 0.7, at_b=(1.2, 0.6)),
         ns.TorsionSpring(a, b, 3.0, 0.4),
+        ns.Bushing(a, b, (0.4, 0.3), stiffness=(5.0, 7.0, 2.0)),
         ns.Load(a, (1.0, 2.0), at=(0.1, 0.2)),
     )
     q, u = world.start()

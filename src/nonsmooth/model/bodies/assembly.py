@@ -26,6 +26,7 @@ from nonsmooth._core.records import laws as codes
 from nonsmooth.contact.laws import LawTableBuilder
 from nonsmooth.errors import InputError, ModelError
 from nonsmooth.model.bodies.body import Placed
+from nonsmooth.model.bodies.bushing import Bushing
 from nonsmooth.model.bodies.contacts import ContactPair, touches
 from nonsmooth.model.bodies.element import Side
 from nonsmooth.model.bodies.forces import Load, Spring, TorsionSpring
@@ -100,8 +101,10 @@ class Assembly:
         self.springs = [e for e in elements if isinstance(e, Spring)]
         self.torsions = [e for e in elements if isinstance(e, TorsionSpring)]
         self.loads = [e for e in elements if isinstance(e, Load)]
+        self.bushings = [e for e in elements if isinstance(e, Bushing)]
         self.spring_numbers = [e.numbers(self.side(e.a), self.side(e.b), dim) for e in self.springs]
         self.torsion_numbers = [e.numbers(self.side(e.a), self.side(e.b), dim) for e in self.torsions]
+        self.bushing_numbers = [e.numbers(self.side(e.a), self.side(e.b), dim) for e in self.bushings]
         self.load_numbers = [e.numbers(self.side(e.body), dim) for e in self.loads]
 
     def _place_bodies(self):

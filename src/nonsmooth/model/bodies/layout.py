@@ -27,7 +27,7 @@ class Layout:
     ----------
     numbers : ndarray
         All of them, in order.
-    gravity, bodies, rows, limits, springs, torsions, loads, structures, weights, masses : ndarray of int64
+    gravity, bodies, rows, limits, springs, torsions, bushings, loads, structures, weights, masses : ndarray of int64
         Where those of each begin in the flat parameters.
     """
 
@@ -41,6 +41,7 @@ class Layout:
         self.limits = self._places([np.array([limit]) for _, limit in assembly.limits])
         self.springs = self._places(assembly.spring_numbers)
         self.torsions = self._places(assembly.torsion_numbers)
+        self.bushings = self._places(assembly.bushing_numbers)
         self.loads = self._places(assembly.load_numbers)
         structures = assembly.structures
         self.structures = self._places([laid.numbers for laid in structures])

@@ -19,8 +19,10 @@ from nonsmooth._core.bodies.frames import (
     PLANAR,
     SPATIAL,
 )
+from nonsmooth.model.bodies.bushing import IN_PLANE, Deformation
 from nonsmooth.model.bodies.plain import Poses
 from nonsmooth.model.bodies.rows import angle_of, between, dot, length, turn
+from nonsmooth.model.bodies.world_writers import law_of
 
 
 class PlainForces:
@@ -77,6 +79,8 @@ class PlainForces:
             self._add_spring(h, poses, v, w, item, c[None], t, p)
         for item, c in zip(self.assembly.torsions, self.assembly.torsion_numbers):
             self._add_torsion(h, poses, w, item, c[None], t, p)
+        for item, c in zip(self.assembly.bushings, self.assembly.bushing_numbers):
+            self._add_bushing(h, poses, v, w, item, c, t, p)
         for laid in self.assembly.structures:
             h[:, laid.first_u : laid.first_u + laid.n] += laid.plain_forces(q, u)
         return h
@@ -115,7 +119,7 @@ class PlainForces:
         elif kind == SPATIAL:
             h[:, j + 3 : j + 6] += np.einsum("nij,ni->nj", poses.R[:, k], T)
 
-    def _pair(self, item):
+    def _pair(self, item) -> tuple[int, int]:
         return self.assembly.side(item.a).number, self.assembly.side(item.b).number
 
     def _add_spring(self, h, poses, v, w, item, c, t, p):
@@ -150,6 +154,27 @@ class PlainForces:
         T = -torque[:, None] * gradient
         self._add(h, poses, b, 0.0 * T, T)
         self._add(h, poses, a, 0.0 * T, -T)
+
+    def _add_bushing(self, h, poses, v, w, item, c, t, p):
+        a, b = self._pair(item)
+        deformed = Deformation(poses, a, b, c)
+        s, rates = deformed.s, deformed.rates(v, w)
+        if item.law is None:
+            f = s @ c[16:52].reshape(6, 6).T + rates @ c[52:88].reshape(6, 6).T
+        else:
+            law = law_of(self.functions, item, self.assembly.dim).function
+            seen = IN_PLANE if self.assembly.dim == 2 else np.arange(6)
+            f = np.zeros_like(s)
+            f[:, seen] = [law.call(*x, p) for x in zip(t, s[:, seen], rates[:, seen])]
+        F, T = deformed.wrench(f)
+        self._add(h, poses, b, F, T + np.cross(deformed.p_b - poses.x[:, b], F))
+        self._add(h, poses, a, -F, -T - np.cross(deformed.p_b - poses.x[:, a], F))
+
+    def deformation(self, item: Any, q: np.ndarray) -> Deformation:
+        """Of a bushing."""
+        numbers = self.assembly.bushing_numbers[self.assembly.bushings.index(item)]
+        a, b = self._pair(item)
+        return Deformation(Poses(self.assembly, q), a, b, numbers)
 
     def _law(self, item, t, x, rate, p):
         """What the function of a spring says, or None."""
@@ -193,6 +218,11 @@ class PlainForces:
                 a, b = self._pair(item)
                 theta = angle_of(poses.ends([a], [b]), c[None], c[10])[:, 0]
                 found[self.assembly.name(item)] = 0.5 * c[9] * (theta - c[10]) ** 2
+        for item, c in zip(self.assembly.bushings, self.assembly.bushing_numbers):
+            if item.law is None:
+                a, b = self._pair(item)
+                s = Deformation(poses, a, b, c).s
+                found[self.assembly.name(item)] = 0.5 * np.sum(s * (s @ c[16:52].reshape(6, 6)), axis=1)
         for load, c in zip(self.assembly.loads, self.assembly.load_numbers):
             if not load.carried and not callable(load.force) and load.torque is None:
                 k = self.assembly.side(load.body).number

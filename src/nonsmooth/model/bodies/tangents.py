@@ -41,7 +41,7 @@ class WorldTangents:
             lambda: None,
             of_u=False,
         )
-        acting = [(e.a, e.b) for e in (*assembly.springs, *assembly.torsions)]
+        acting = [(e.a, e.b) for e in (*assembly.springs, *assembly.torsions, *assembly.bushings)]
         acting += [(None, load.body) for load in assembly.loads]
         forces = [tuple(assembly.side(body).number for body in pair) for pair in acting]
         spinning = [(k, k) for k in np.flatnonzero(assembly.frames[:, KIND] == SPATIAL)]

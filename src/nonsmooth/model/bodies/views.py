@@ -170,7 +170,7 @@ def _unit_wrench(poses: Poses, row: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 class ForceView:
-    """A spring, damper, torsion spring or load.
+    """A spring, damper, torsion spring, bushing or load.
 
     Attributes
     ----------
@@ -178,6 +178,8 @@ class ForceView:
         Stored in it.
     length : ndarray, shape (n_t,)
         Of a spring or damper.
+    deformation : ndarray, shape (n, n_t)
+        Components of a bushing.
     """
 
     def __init__(self, model: Any, result: Any, item: Any):
@@ -206,6 +208,15 @@ class ForceView:
         poses = Poses(assembly, self._result.q.T)
         return length(between(poses.ends([a], [b]), numbers[None])[0][:, 0])
 
+    @property
+    def deformation(self) -> np.ndarray:
+        from nonsmooth.model.bodies.bushing import IN_PLANE, Bushing
+
+        if not isinstance(self._item, Bushing):
+            raise InputError(f"{self._item.owner} has no `deformation`: it is no bushing.")
+        s = self._model.plain_forces.deformation(self._item, self._result.q.T).s.T
+        return s[IN_PLANE] if self._model.assembly.dim == 2 else s
+
 
 def view_of(model: Any, result: Any, name: str) -> Any:
     """The view of whatever has this name."""
@@ -218,7 +229,7 @@ def view_of(model: Any, result: Any, name: str) -> Any:
     for number in range(1, len(assembly.bodies)):
         if assembly.body_name(number) == name:
             return BodyView(model, result, number)
-    for item in (*assembly.springs, *assembly.torsions, *assembly.loads):
+    for item in (*assembly.springs, *assembly.torsions, *assembly.bushings, *assembly.loads):
         if assembly.name(item) == name:
             return ForceView(model, result, item)
     if name in assembly.rows_of:
