@@ -155,7 +155,7 @@ class StabilisedForm:
         WT, zeta = self.model.directions(float(t), q)
         return WT[rows] @ v + zeta[rows]
 
-    def _parts(self, y):
+    def _parts(self, y) -> tuple[np.ndarray, np.ndarray]:
         if np.iscomplexobj(y):  # whoever tries complex steps takes differences then
             raise TypeError("the functions of a stabilised form take real numbers.")
         y = np.ascontiguousarray(y, dtype=float)
