@@ -60,7 +60,8 @@ class StabilisedForm:
 
     def accelerations(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """w and la of (69a, b): closed contacts, then joints. Smallest la where rows are redundant."""
-        return joint_forces(self.model, float(t), *self._parts(y), self._held)
+        q, v = self._parts(y)
+        return joint_forces(self.model, float(t), q, v, self._held)
 
     def rhs(self, t: float, y: np.ndarray) -> np.ndarray:
         """y' with mu = xi = 0, for `solve_ivp`."""
