@@ -28,6 +28,7 @@ logger = logging.getLogger("nonsmooth")
 
 SLIGHT_OVERLAP = 1e-3  # of the length scale
 CONSISTENCY = 1e-8
+MANY_JOINTS = 50  # rows, from which on sparse algebra is asked first
 
 
 def as_state(value, name: str) -> np.ndarray:
@@ -286,6 +287,8 @@ def _tell_redundant(model, t, q):
     if laws.n_J < 2:
         return
     J = model.directions(t, q)[0][laws.n_rows - laws.n_J :]
+    if laws.n_J > MANY_JOINTS and _surely_independent(J):
+        return
     # Gram-Schmidt, row by row: a row that lies in the span of those before it is a dependent one
     basis: list[np.ndarray] = []
     dependent = []
@@ -306,6 +309,15 @@ def _tell_redundant(model, t, q):
             RedundantConstraintWarning,
             stacklevel=4,
         )
+
+
+def _surely_independent(J) -> bool:
+    """Without dense algebra, which takes minutes for thousands of rows."""
+    from scipy import sparse
+
+    from nonsmooth.model.independence import surely_independent  # sparse factors are slow to import
+
+    return surely_independent(sparse.csr_array(J))
 
 
 def _row_name(model, k):

@@ -20,6 +20,14 @@ from nonsmooth._core.records.scene import STEP
 from nonsmooth._core.space.retract import RETRACT, retract
 from nonsmooth._core.stepping.alpha import records as core
 from nonsmooth._core.stepping.alpha.control import controlled_step, make_controlled
+from nonsmooth._core.stepping.alpha.jointed import (
+    begin_jointed,
+    change_jointed,
+    evaluate_jointed,
+    finish_jointed,
+    speak_jointed,
+    take_jointed,
+)
 from nonsmooth._core.stepping.alpha.laws import solve_levels, speak
 from nonsmooth._core.stepping.alpha.motion import FACTORISE, FACTORISE_MASS, SOLVE, change, evaluate
 from nonsmooth._core.stepping.alpha.smooth import accelerate
@@ -62,6 +70,13 @@ SMOOTH_SETS = {
     "literal": core.LITERAL,
 }
 ITERATIONS = {"coupled": {}, "subproblems": {"change": residuals, "levels": three_problems}}
+#: From so many rows on the sparse step is quicker.
+MANY_ROWS = 24
+#: Parts of the sparse step of systems with joints only.
+JOINTED = {
+    "begin": begin_jointed, "evaluate": evaluate_jointed, "change": change_jointed, "speak": speak_jointed, "levels": take_jointed,
+    "finish": finish_jointed,
+}  # fmt: skip
 STARTS = {"shifted": core.SHIFTED, "plain": core.PLAIN, "zero": core.ZERO}
 
 
@@ -326,10 +341,12 @@ def own_record(scheme, model) -> Reference:
     outside = PlainCall(partial(_solve_outside, problem, scheme.solver))
     problem.at.outside = outside.address
     at_problem = Reference(problem)
+    sparse = jointed_record(scheme, model, tangents)
+    parts = PARTS | ITERATIONS[scheme.iteration] | (JOINTED if sparse is not None else {})
     at = address_record(
-        **{name: (part, core.PART) for name, part in (PARTS | ITERATIONS[scheme.iteration]).items()}, **LIBRARY,
+        **{name: (part, core.PART) for name, part in parts.items()}, **LIBRARY,
         tangent=tangents.reference, factors=factors.reference, mass=mass.reference, mass_factors=mass.factors.reference,
-        space=model.space.reference, problem=at_problem,
+        space=model.space.reference, problem=at_problem, jointed=0 if sparse is None else sparse,
     )  # fmt: skip
     law_of = np.zeros(max(size.n_rows, 1), dtype=np.int64)
     for l in range(size.n_laws):
@@ -348,9 +365,26 @@ def own_record(scheme, model) -> Reference:
     x.exact = int(
         getattr(model, "exactly_linear", False) and size.constant_M and size.constant_W and not x.apart
     )
-    x.linear = int(x.exact or is_linear(model))
+    x.linear = int(x.exact or (sparse is None and is_linear(model)))
     x.damped = int(getattr(model, "damped", True))
-    return KeepingReference(own, factors, at_problem, outside, mass)
+    return KeepingReference(own, factors, at_problem, outside, mass, sparse)
+
+
+def jointed_record(scheme, model, tangents):
+    """The record of the sparse step, where it serves: a world of many joints, "PVA", no other laws; else None."""
+    if (
+        scheme.constraints not in ("auto", "PVA")
+        or scheme.iteration != "coupled"
+        or scheme.smooth_set != "resting"
+    ):
+        return None
+    if not hasattr(model, "assembly") or model.laws.n_rows < MANY_ROWS:
+        return None
+    if model.size().n_joints != model.laws.n_rows:  # contacts, friction, rolling
+        return None
+    from nonsmooth.schemes.jointed import make_record
+
+    return make_record(model, tangents)
 
 
 def pattern_of_directions(model):

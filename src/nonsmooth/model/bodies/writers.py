@@ -10,6 +10,7 @@ from scipy import sparse
 
 from nonsmooth._core.bodies import assemble, forces, inertia
 from nonsmooth._core.bodies.frames import AT_U, PLANAR, SPATIAL
+from nonsmooth._core.bodies.table import Table
 from nonsmooth._core.calls.model_functions import ModelFunction
 from nonsmooth._core.calls.rows import rows_of
 from nonsmooth._core.jit import MATRIX, VECTOR, Reference
@@ -99,16 +100,39 @@ class Writers:
         """Kernels of the rows from `start` to `stop`, type by type, that write to the row minus `offset`."""
         rows = self.assembly.rows
         signature = MATRIX if what == "directions" else VECTOR
-        members: dict[Any, list[int]] = {}
-        for number in range(start, len(rows) if stop is None else stop):
-            members.setdefault(rows[number].type, []).append(number)
         made = []
-        for kind, numbers in members.items():
+        for kind, numbers in self._by_type(range(start, len(rows) if stop is None else stop)).items():
             a, b = ([getattr(rows[k], side) for k in numbers] for side in "ab")
             at = self.layout.rows[numbers]
             reference = table(self.assembly, a, b, np.array(numbers) - offset, at)
             made.append(element(getattr(kind, what), signature, reference))
         return made
+
+    def paired_directions(self, side: int) -> Any:
+        """Rows of W^T without zeros, (n_rows, 2 side): velocities of the first body, then of the second from `side` on.
+
+        The same kernels over a table of frames whose velocities begin there.
+        """
+        assembly, rows, n = self.assembly, self.assembly.rows, len(self.assembly.frames)
+        first, second = assembly.frames.copy(), assembly.frames.copy()
+        first[:, AT_U], second[:, AT_U] = 0, side
+        frames = np.ascontiguousarray(np.vstack([first, second]))
+        fixed = np.vstack([assembly.fixed, assembly.fixed])
+        made = []
+        for kind, numbers in self._by_type(range(len(rows))).items():
+            a, b = [rows[k].a for k in numbers], [n + rows[k].b for k in numbers]
+            columns = (
+                np.ascontiguousarray(x, dtype=np.int64) for x in (a, b, numbers, self.layout.rows[numbers])
+            )
+            made.append(element(kind.directions, MATRIX, Reference(Table(frames, fixed, *columns))))
+        return sequence(made, MATRIX)
+
+    def _by_type(self, numbers) -> dict[Any, list[int]]:
+        """Numbers of rows by their type."""
+        members: dict[Any, list[int]] = {}
+        for number in numbers:
+            members.setdefault(self.assembly.rows[number].type, []).append(number)
+        return members
 
     def _forces(self) -> list:
         assembly, layout = self.assembly, self.layout

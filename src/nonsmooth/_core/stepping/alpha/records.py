@@ -128,7 +128,7 @@ class History(NamedTuple):
 class Alpha(NamedTuple):
     """The scheme's own record."""
 
-    at: Any  # addresses: PARTS, LIBRARY; tangent, factors, mass, mass_factors, space, problem
+    at: Any  # addresses: PARTS, LIBRARY; tangent, factors, mass, mass_factors, space, problem, jointed (0: dense)
     options: Any
     weights: Any
     slots: Slots
@@ -194,7 +194,7 @@ PART = int64(int64, int64, float64, int64)
 call_part = caller(PART)
 PARTS = ("begin", "evaluate", "change", "speak", "levels", "accelerate", "finish")
 LIBRARY = ("solve", "factorise", "factorise_mass", "retract", "weigh")
-ADDRESSES = (*PARTS, *LIBRARY, "tangent", "factors", "mass", "mass_factors", "space", "problem")
+ADDRESSES = (*PARTS, *LIBRARY, "tangent", "factors", "mass", "mass_factors", "space", "problem", "jointed")
 
 
 def _example():
