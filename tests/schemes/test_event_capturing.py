@@ -22,6 +22,24 @@ def order(steps, errors):
     return np.polyfit(np.log(steps), np.log(errors), 1)[0]
 
 
+def test_order_with_forces_far_from_linear():
+    """The tangent of one step and the slopes of the one before serve the next only where the result shows that they do."""
+    system = ns.MechanicalSystem(
+        1.0,
+        lambda t, q, u: np.array([-5.0 * np.sinh(3.0 * q[0]) - 0.3 * u[0] ** 3]),
+        ns.Contact(lambda t, q: q[0] + 0.6, restitution=0.8),
+    )
+
+    def end(tableau, steps):
+        method = EventCapturing(tableau, dt=4.0 / steps)
+        return run(system, (0, 4), [1.0], [0.0], method, audit=False).q[0, -1]
+
+    exact, steps = end("lobatto6", 4000), (200, 400, 800)
+    errors = [abs(end("radau5", n) - exact) for n in steps]
+    assert errors[-1] < 1e-10
+    assert order([1.0 / n for n in steps], errors) > 4.7
+
+
 # -- Acary's examples ----------------------------------------------------------------------------------------------------
 
 OSCILLATOR = ns.MechanicalSystem(

@@ -95,7 +95,8 @@ def solved_with_mass(model, t: float, q: np.ndarray, b: np.ndarray) -> np.ndarra
         from scipy.sparse.linalg import splu
 
         return splu(model.sparse_mass).solve(b)
-    return np.linalg.solve(model.mass_matrix(t, q), b)
+    M = model.mass_matrix(t, q)
+    return b / M[0, 0] if model.n_u == 1 else np.linalg.solve(M, b)
 
 
 def depth_of_step(model, t: float, q: np.ndarray, u: np.ndarray, dt: float | None) -> float:

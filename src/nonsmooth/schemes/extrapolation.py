@@ -198,6 +198,8 @@ def time_scale(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> fl
             J = J @ model.kinematic_matrix(t, q)
         if not np.any(J) or not np.all(np.isfinite(J)):
             return 0.0
+        if model.n_u == 1:
+            return float(abs(J[0, 0] / M[0, 0]))
         return float(np.max(np.abs(np.linalg.eigvals(np.linalg.solve(M, J)))))
 
     scales = [span / 50]

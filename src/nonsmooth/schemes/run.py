@@ -93,7 +93,7 @@ class SchemeRun:
         if plan.watched:
             plan.watched.prepare(self.watch)
         records = self.scene, self.state, RunRecord(self.clock, self.out, self.log, plan.t_eval, self.watch)
-        self._references = [Reference(record) for record in records]
+        self._references = [Reference(record, self._problem_reference) for record in records]
         self.at_scene, self.at_state, self.at_run = (reference.address for reference in self._references)
 
     def _step(self):

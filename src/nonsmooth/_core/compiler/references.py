@@ -1,7 +1,9 @@
 """Records with named fields, handed to compiled functions by reference."""
 
+from array import array
 from ctypes import addressof, c_char
 from functools import cache
+from operator import itemgetter
 from types import SimpleNamespace
 
 import numpy as np
@@ -72,10 +74,15 @@ def by_reference(example):
 def scalars(name, **fields):
     """A type of record with named numbers, ``scalars("Info", residual=float, iterations=int)``: call it for a new one, all zero.
 
-    Kernels and Python read and write its fields by name; it is handed over by reference.
+    Kernels and Python read and write its fields by name; it is handed over by reference. (NumPy's own records look a field up in
+    Python whenever it is read or written, hundreds of times in the set-up of a run: here fields are properties.)
     """
     dtype = np.dtype([(field, np.float64 if kind is float else np.int64) for field, kind in fields.items()])
-    of_records = np.dtype((np.record, dtype))
+    members = {field: _field(field) for field in fields if not hasattr(np.record, field)}
+    quick = {
+        "__getattribute__": object.__getattribute__, "__setattr__": object.__setattr__, "__getitem__": np.void.__getitem__,
+    }  # fmt: skip
+    of_records = np.dtype((type(name, (np.record,), quick | members), dtype))
 
     def make():
         return np.zeros(1, of_records)[0]
@@ -83,6 +90,15 @@ def scalars(name, **fields):
     make.__name__ = make.__qualname__ = name
     make.dtype = dtype
     return make
+
+
+def _field(name):
+    """A field of a record as a property."""
+
+    def put(record, value):
+        record[name] = value
+
+    return property(itemgetter(name), put)
 
 
 def address_record(**functions):
@@ -113,44 +129,43 @@ class Reference:
     """A record of arrays as a kernel takes it: `address` is what the compiled function `at` of its type expects.
 
     Taken in Python, because a kernel that is handed the record itself spends seconds of compilation on unpacking it. Keeps
-    the arrays alive; they must not be replaced by others.
+    the arrays alive; they must not be replaced by others. `members` are references to records inside this one: their words are
+    taken over.
     """
 
-    def __init__(self, record):
+    def __init__(self, record, *members):
         self.record = record
         if JIT_ENABLED:
             words: list[int] = []
-            self._add_words((record,), words)
-            self._words = np.array(words, dtype=np.int64)
-        self.address = self._words.ctypes.data if JIT_ENABLED else record
+            known = {id(member.record): member.words for member in members}
+            self._add_words((record,), words, known)
+            self.words = array("q", words)
+        self.address = self.words.buffer_info()[0] if JIT_ENABLED else record
 
     @classmethod
-    def _add_words(cls, members, words):
+    def _add_words(cls, members, words, known):
         """The words of Numba's array structure (owner, parent, size, item size, data, shape, strides), record by record.
 
         (A short run takes no longer than this: hence the plain loop, and addresses by what is quickest.)
         """
         for value in members:
             if isinstance(value, np.ndarray):
-                words += (
-                    0,
-                    0,
-                    value.size,
-                    value.itemsize,
-                    _address_of_data(value),
-                    *value.shape,
-                    *value.strides,
-                )
+                try:
+                    data = addressof(c_char.from_buffer(value))
+                except (TypeError, ValueError):  # read-only, empty, or with gaps
+                    data = value.ctypes.data
+                if value.ndim == 1:
+                    words += 0, 0, value.size, value.itemsize, data, value.size, value.strides[0]
+                else:
+                    words += (0, 0, value.size, value.itemsize, data, *value.shape, *value.strides)
             elif isinstance(value, np.record):
                 alone = isinstance(value.base, np.ndarray) and value.base.size == 1
-                words.append(_address_of_data(value.base) if alone else value.__array_interface__["data"][0])
+                words.append(
+                    addressof(c_char.from_buffer(value.base))
+                    if alone
+                    else value.__array_interface__["data"][0]
+                )
+            elif id(value) in known:
+                words += known[id(value)]
             else:
-                cls._add_words(value, words)
-
-
-def _address_of_data(array):
-    """Where the numbers of an array are."""
-    try:
-        return addressof(c_char.from_buffer(array))
-    except (TypeError, ValueError):  # read-only, empty, or with gaps
-        return array.ctypes.data
+                cls._add_words(value, words, known)

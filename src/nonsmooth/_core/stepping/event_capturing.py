@@ -39,7 +39,7 @@ from nonsmooth._core.stepping.event_driven import (
 )
 from nonsmooth._core.stepping.phases import copy_state, normalise
 from nonsmooth._core.stepping.smooth_motion import INFINITY, call_at_state, error_of_step, own_at
-from nonsmooth._core.stepping.stages import capture_at, estimate_error, solve_stages
+from nonsmooth._core.stepping.stages import capture_at, estimate_error, remember_slopes, solve_stages
 
 NEXT = 1e-6  # part of a step of the grid that is not worth a step of its own
 SHARE = 0.1  # of the tolerance that the critical step may take
@@ -114,6 +114,7 @@ def smooth_step(scene, own, capture, begin, at_scene, at_state, t, dt):
         control.dt_next = INFINITY
     control.rejected = 0
     control.dt_smooth = dt
+    remember_slopes(own, capture, scene.model.size, dt)
     return accept(scene, own, at_scene, at_state, dt, t_new)
 
 
@@ -363,7 +364,7 @@ def before_critical_step(scene, own, capture, begin, at_scene, at_state, t, dt):
 @phase
 def cross(scene, own, capture, begin, at_scene, at_state, t):
     """Moreau's step over the critical step, or impacts and new modes in no time."""
-    capture.control.have_tangent = 0
+    capture.control.have_tangent, capture.control.dt_before = 0, 0.0
     if capture.control.crossing:
         status = moreau_step(at_scene, at_state, t)
     else:
@@ -435,13 +436,16 @@ def judge_forecast(scene, capture, begin, t):
 def event_capturing_between(at_scene, at_state, t, dt, t_out):
     """The same integration again, up to the instant asked for."""
     scene, begin = scene_at(at_scene), state_at(at_state)
-    own = own_at(scene.at.own)
+    own, wanted = own_at(scene.at.own), capture_at(scene.at.control).control
     if dt == 0.0 or t_out >= scene.info.t_new:
         copy_state(scene.end, scene.between)
         return OK
     status = start(own, at_scene, at_state, t)
     if status == OK:
+        dt_before, rate = wanted.dt_before, wanted.rate
+        wanted.dt_before = 0.0  # the slopes kept are those of this step already
         status = solve_stages(at_scene, at_state, t, t_out - t)
+        wanted.dt_before, wanted.rate = dt_before, rate
     if status != OK:
         return status
     copy_state(own.trial, scene.between)

@@ -9,7 +9,9 @@ Forces are eliminated in each stage. What is left is solved by a simplified Newt
 
     (I - h A x J_u - h^2 A^2 x J_q B) dV' = r_u + h A x J_q r_q,     J = du'/d(q, u) by differences, kept as long as it serves;
 
-half-explicit methods need one sweep. The shifts of the index-2 form follow from s <- s + A~^-1 gamma / h, where A~ takes accelerations of
+half-explicit methods need one sweep. Iterations start from the slopes of the step before, continued as a polynomial. Where the tangent
+has proved so good that one correction is enough, the slope at the end of the step, which the last stage shares, shows whether it was.
+The shifts of the index-2 form follow from s <- s + A~^-1 gamma / h, where A~ takes accelerations of
 stages to velocities of those that follow from them; each sweep gains a factor of h.
 
 The embedded error of implicit methods is filtered, (I - h gamma J)^-1 err (Hairer & Wanner 1996, IV.8): stiff parts of the motion, which
@@ -54,6 +56,8 @@ MOST_ITERATIONS = 25
 SLOW = 7  # iterations after which the tangent is made anew before the next step
 RESOLVED = 1e-15  # change of an iteration that is nothing but rounding ...
 STALLED = 1e-11  # ... and one that does not get smaller any more
+FARTHEST = 2.0  # steps of the one before whose slopes it can tell
+SAME = 1e-12  # part of a step by which two of the same length may differ
 REACH = 1e-7
 ROUNDED = 1e-10  # part of its terms below which an acceleration is none
 
@@ -75,6 +79,11 @@ CaptureControl = scalars(
     grid_begin=float,
     grid_step=int,
     have_tangent=int,
+    rate=float,  # at which the last iterations with this tangent converged
+    dt_factored=float,  # length of the step whose matrix stands factored (0: none)
+    dt_before=float,  # length of the step before, whose slopes are kept (0: none)
+    ratio=float,  # of the lengths of the steps that `continued` stands for
+    ended=int,  # the slope at the end of the step is known
     error=float,  # that a critical step may leave of an instant
     width=float,  # of the critical step that is being located
     f_lo=float,  # least of the laws' functions at the ends of the bracket
@@ -111,6 +120,9 @@ class Capture(NamedTuple):
     shift: np.ndarray  # of the index-2 form, by stage and row
     gamma: np.ndarray  # relative velocities of the stages
     inverse: np.ndarray  # A~^-1
+    before_q: np.ndarray  # q', u' of the stages of the step before
+    before_u: np.ndarray
+    continued: np.ndarray  # takes them to the stages of this step
     predicted: np.ndarray  # by law: closes in the critical step
     free: State  # end of the free motion of a critical step
 
@@ -123,6 +135,7 @@ def make_capture(size, stages, A2, E, inverse, reach):
         control=CaptureControl(), A2=A2, E=E, X_q=np.zeros((s, n_q)), X_u=np.zeros((s, n_u)), J_q=np.zeros((n_u, n_q)),
         J_u=np.zeros((n_u, n_u)), J_qB=np.zeros((n_u, n_u)), LU=np.zeros((n, n)), pivots=np.zeros(n, dtype=np.int64),
         rhs=np.zeros(n), reach=reach, shift=np.zeros((s, r)), gamma=np.zeros((s, r)), inverse=inverse,
+        before_q=np.zeros((s, n_q)), before_u=np.zeros((s, n_u)), continued=np.zeros((s, s)),
         predicted=np.zeros(max(size.n_laws, 1), dtype=np.int64), free=make_state(size),
     )  # fmt: skip
 
@@ -271,6 +284,7 @@ def solve_stages(at_scene, at_begin, t, dt):
     own, capture = own_at(scene.at.own), capture_at(scene.at.control)
     status, s = OK, own.control.stages
     capture.control.unloaded = is_unloaded(scene.model, begin)
+    capture.control.ended = 0
     if capture.control.index_2:
         for k in range(s + 1):
             for i in range(scene.model.size.n_rows):
@@ -287,10 +301,25 @@ def solve_stages(at_scene, at_begin, t, dt):
         if status == OK:
             break
         capture.control.have_tangent = 0
+        capture.control.dt_before = 0.0  # their slopes do not tell those of this step
         if attempt == 1:
             return status
+    return OK if capture.control.ended else end_of_step(scene, own, capture, begin, at_scene, at_begin, t, dt)
+
+
+@phase
+def end_of_step(scene, own, capture, begin, at_scene, at_begin, t, dt):
+    """State and slope at the end of the step from the slopes of the stages that were solved for; gaps on the way."""
+    s, size = own.control.stages, scene.model.size
+    for k in range(1, s):
+        for i in range(size.n_q):
+            own.K_q[k, i] = capture.X_q[k, i]
+        for i in range(size.n_u):
+            own.K_u[k, i] = capture.X_u[k, i]
+    if capture.control.unloaded:
+        gaps_of_stages(scene, own, capture, begin, t, dt)
     combine(scene.model, own, begin, dt, s, s)
-    for i in range(scene.model.size.n_rows):
+    for i in range(size.n_rows):
         capture.shift[s, i] = capture.shift[s - 1, i]
     return stage(at_scene, state_reference(own.trial), at_begin, t + dt, s)
 
@@ -332,15 +361,12 @@ def explicit_sweeps(scene, own, capture, begin, at_scene, at_begin, t, dt):
 
 @phase
 def newton(scene, own, capture, begin, at_scene, at_begin, t, dt):
-    """Simplified Newton iterations for the slopes of the stages 1 ... s - 1; they are left in K."""
+    """Simplified Newton iterations for the slopes of the stages 1 ... s - 1, into X."""
     control, s, size = capture.control, own.control.stages, scene.model.size
-    for k in range(s):
-        for i in range(size.n_q):
-            capture.X_q[k, i] = own.K_q[0, i]
-        for i in range(size.n_u):
-            capture.X_u[k, i] = own.K_u[0, i]
-    if not factor(own, capture, size, dt):
+    first_slopes(own, capture, size, dt)
+    if abs(dt - control.dt_factored) > SAME * dt and not factor(own, capture, size, dt):
         return IMPLICIT_UNSOLVED
+    control.dt_factored = dt
     before = 1e300
     for iteration in range(MOST_ITERATIONS):
         for k in range(1, s):
@@ -356,24 +382,88 @@ def newton(scene, own, capture, begin, at_scene, at_begin, t, dt):
             change = max(change, correct_shifts(scene, own, capture, begin, dt))
         if not change - change == 0.0:
             return NON_FINITE
+        if iteration == 0 and change > control.newton and not control.index_2:
+            if change * control.rate <= control.newton:
+                status = end_of_step(scene, own, capture, begin, at_scene, at_begin, t, dt)
+                if status == OK and end_is_right(size, own, capture, dt):
+                    control.ended = 1
+                    return OK
         rate = change / before
         small = change <= control.newton
         if iteration > 0 and rate < 1.0:
             small = small or change * rate / (1.0 - rate) <= control.newton
+            control.rate = rate
         if small or (change <= STALLED and rate > 0.5):
-            for k in range(1, s):
-                for i in range(size.n_q):
-                    own.K_q[k, i] = capture.X_q[k, i]
-                for i in range(size.n_u):
-                    own.K_u[k, i] = capture.X_u[k, i]
             control.have_tangent = 1 if iteration < SLOW else 0
-            if control.unloaded:
-                gaps_of_stages(scene, own, capture, begin, t, dt)
             return OK
         if rate > 2.0 and iteration > 1:
             break
         before = change
     return IMPLICIT_UNSOLVED
+
+
+@phase
+def first_slopes(own, capture, size, dt):
+    """Where the iterations start: the slopes of the step before, continued, or the one at the begin of the step."""
+    control, s = capture.control, own.control.stages
+    if control.dt_before == 0.0 or dt > FARTHEST * control.dt_before:
+        for k in range(1, s):
+            for i in range(size.n_q):
+                capture.X_q[k, i] = own.K_q[0, i]
+            for i in range(size.n_u):
+                capture.X_u[k, i] = own.K_u[0, i]
+        return
+    ratio = dt / control.dt_before
+    if abs(ratio - control.ratio) > SAME:
+        control.ratio = ratio
+        for k in range(1, s):
+            lagrange(own.c, s, 1.0 + ratio * own.c[k], capture.continued[k])
+    for k in range(1, s):
+        for i in range(size.n_q):
+            x = 0.0
+            for j in range(s):
+                x += capture.continued[k, j] * capture.before_q[j, i]
+            capture.X_q[k, i] = x
+        for i in range(size.n_u):
+            x = 0.0
+            for j in range(s):
+                x += capture.continued[k, j] * capture.before_u[j, i]
+            capture.X_u[k, i] = x
+
+
+@phase
+def lagrange(c, n, x, out):
+    """Weights that take values at the first n nodes to that of their polynomial at x."""
+    for j in range(n):
+        out[j] = 1.0
+        for m in range(n):
+            if m != j:
+                out[j] *= (x - c[m]) / (c[j] - c[m])
+
+
+@phase
+def remember_slopes(own, capture, size, dt):
+    """The step is accepted: the next one starts its iterations from its slopes."""
+    if not capture.control.implicit:
+        return
+    capture.control.dt_before = dt
+    for k in range(own.control.stages):
+        for i in range(size.n_q):
+            capture.before_q[k, i] = own.K_q[k, i]
+        for i in range(size.n_u):
+            capture.before_u[k, i] = own.K_u[k, i]
+
+
+@phase
+def end_is_right(size, own, capture, dt):
+    """Whether the last stage, which is the end of the step, has the slope that was solved for."""
+    s, u_max, worst = own.control.stages, 0.0, 0.0
+    for i in range(size.n_u):
+        u_max = max(u_max, own.scale[size.n_q + i])
+    for i in range(size.n_u):
+        ruler = max(own.scale[size.n_q + i], KIND * u_max, dt * abs(own.K_u[0, i]))
+        worst = max(worst, relative(dt * (own.K_u[s, i] - capture.X_u[s - 1, i]), ruler))
+    return worst <= capture.control.newton
 
 
 @phase
@@ -475,6 +565,7 @@ def estimate_error(scene, own, capture, dt):
             x[i] += a * capture.J_q[i, m] * e_q[m]
         for m in range(n_u):
             LU[i, m] = (1.0 if i == m else 0.0) - a * capture.J_u[i, m] - a * a * capture.J_qB[i, m]
+    capture.control.dt_factored = 0.0
     if not lu_factor(LU, capture.pivots, n_u) > 0.0:
         return
     lu_solve(LU, capture.pivots, n_u, x)
@@ -565,5 +656,5 @@ def tangent(scene, own, capture, begin, at_scene, at_begin, t, dt):
             for k in range(size.n_q):
                 x += capture.J_q[i, k] * (scene.work.B[k, j] if size.has_B else (1.0 if k == j else 0.0))
             capture.J_qB[i, j] = x
-    capture.control.have_tangent = 1
+    capture.control.have_tangent, capture.control.rate, capture.control.dt_factored = 1, 1.0, 0.0
     return status
