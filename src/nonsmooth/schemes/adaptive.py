@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +9,11 @@ import numpy as np
 
 from nonsmooth._core.jit import Reference, address_record
 from nonsmooth._core.records.scene import STEP, make_state
-from nonsmooth.errors import InputError, NonFiniteError, RangeError
+from nonsmooth.errors import InputError, RangeError
 from nonsmooth.schemes.base import ConstantStep, Plan, Scheme
 from nonsmooth.schemes.extrapolation import time_scale
 from nonsmooth.schemes.moreau import Moreau
+from nonsmooth.schemes.options import positive, relative_tolerance
 from nonsmooth.schemes.projection import KeepingReference
 from nonsmooth.schemes.run import SchemeRun
 from nonsmooth.schemes.theta import Theta
@@ -56,6 +56,7 @@ class AdaptiveMoreau(Scheme):
     alpha_max: float = 5.0
 
     name = "adaptive-moreau"
+    tolerance = "tol"
 
     def __post_init__(self):
         for name in ("tol", "alpha", "alpha_min", "alpha_max"):
@@ -65,8 +66,7 @@ class AdaptiveMoreau(Scheme):
                 object.__setattr__(self, name, positive(name, getattr(self, name)))
         if self.atol != 0.0:
             object.__setattr__(self, "atol", positive("atol", self.atol))
-        if not 10 * EPS <= self.tol <= 1.0:
-            raise RangeError(f"`tol` is {self.tol:g}: it must lie between 2.3e-15 and 1.")
+        relative_tolerance("tol", self.tol)
         if not self.alpha_min < 1.0 < self.alpha_max:
             raise RangeError(
                 f"`alpha_min` = {self.alpha_min:g} and `alpha_max` = {self.alpha_max:g}: steps must be able to become "
@@ -168,14 +168,3 @@ class AdaptiveRun(SchemeRun):
     def totals(self) -> dict[str, Any]:
         work = {name: float(getattr(self.books, name)) for name in ("work_forces", "work_contacts")}
         return super().totals() | work
-
-
-def positive(name: str, value) -> float:
-    """A positive number."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise InputError(f"`{name}` is {value!r}: a number is wanted.")
-    if not math.isfinite(value):
-        raise NonFiniteError(f"`{name}` is {value}: it must be finite.")
-    if value <= 0:
-        raise RangeError(f"`{name}` is {value:g}: it must be positive.")
-    return float(value)

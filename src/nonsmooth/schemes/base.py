@@ -20,7 +20,7 @@ no scheme.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -54,6 +54,8 @@ class Plan:
         What changes parameters between segments.
     nodes : sequence of float
         Instants inside each step, as parts of it, at which the state is kept for dense output.
+    adaptive : bool
+        Whether the scheme chooses its steps, so that their number is not known beforehand.
     """
 
     segments: list[tuple[float, float]]
@@ -65,6 +67,7 @@ class Plan:
     watched: Any = None
     nodes: Any = ()
     controllers: Any = None
+    adaptive: bool = False
 
 
 class Scheme:
@@ -86,6 +89,25 @@ class Scheme:
     locates: ClassVar[bool] = (
         False  # whether its events are located, so that accumulation points can be told from them
     )
+
+    tolerance: ClassVar[str] = "rtol"  # name of the option that says how accurate steps are to be
+
+    def refuses(self, model) -> str:
+        """Why it cannot run a model, as the end of a sentence; empty if it can."""
+        return ""
+
+    def with_tolerance(self, factor: float, dt_max: float = math.inf) -> Any:
+        """The same scheme with other tolerances and steps no longer than `dt_max`; None for schemes that keep none."""
+        if not is_dataclass(self):
+            return None
+        known = {entry.name for entry in fields(self)}
+        if self.tolerance not in known or not getattr(self, self.tolerance):
+            return None
+        names = {self.tolerance, "atol"} & known
+        changes = {name: factor * getattr(self, name) for name in names if getattr(self, name)}
+        if "dt_max" in known and dt_max > (getattr(self, "dt_min", None) or 0.0):
+            changes["dt_max"] = dt_max
+        return replace(self, **changes)
 
     @property
     def reaches(self) -> bool:

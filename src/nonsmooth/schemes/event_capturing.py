@@ -17,13 +17,13 @@ from nonsmooth._core.records.laws import USER_SET
 from nonsmooth._core.records.scene import BETWEEN, STEP
 from nonsmooth.contact.solvers import Exact, _Solver
 from nonsmooth.control.warn import warn_user
-from nonsmooth.errors import GrazingWarning, InputError, NonFiniteError, RangeError
+from nonsmooth.errors import GrazingWarning, InputError, RangeError
 from nonsmooth.integrators.stage_tables import ALIASES, TABLES, StageTable, stage_table
 from nonsmooth.schemes.base import Plan, Scheme, checked_step
 from nonsmooth.schemes.event_driven import parts_of_motion
 from nonsmooth.schemes.extrapolation import time_scale
+from nonsmooth.schemes.options import choice, number, positive, tolerances
 from nonsmooth.schemes.run import SchemeRun
-from nonsmooth.schemes.theta import checked_choice
 
 FORMS = ("stabilised", "index-1", "index-2")
 STAGES = ("equalities", "complementarity")
@@ -86,22 +86,11 @@ class EventCapturing(Scheme):
             object.__setattr__(self, "dt", checked_step(self.dt))
         elif self.rtol is None:
             object.__setattr__(self, "rtol", 1e-6)
-        for name in ("rtol", "atol", "dt_max", "critical"):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-                raise InputError(f"`{name}` is {value!r}: a number is wanted.")
-            if not math.isfinite(value):
-                raise NonFiniteError(f"`{name}` is {value!r}: it must be a finite number.")
-        if self.rtol is not None and not 10 * EPS <= self.rtol <= 1:
-            raise RangeError(f"`rtol` is {self.rtol:g}: it must lie between 2.3e-15 and 1.")
-        if self.atol < 0:
-            raise RangeError(
-                f"`atol` is {self.atol:g}: it must not be negative (0: rtol times the size of each component)."
-            )
-        if self.dt_max is not None and self.dt_max <= 0:
-            raise RangeError(f"`dt_max` is {self.dt_max:g}: it must be positive.")
+        if self.rtol is not None:
+            tolerances(self.rtol, self.atol)
+        if self.dt_max is not None:
+            positive("dt_max", self.dt_max)
+        number("critical", self.critical)
         if not 0.0 < self.critical <= 1.0:
             raise RangeError(f"`critical` is {self.critical:g}: it must be positive and at most 1.")
         if self.critical_order not in (0, 1, 2, 3) or isinstance(self.critical_order, bool):
@@ -110,8 +99,8 @@ class EventCapturing(Scheme):
             raise InputError(f"`solver` is {self.solver!r}: give Exact(...), PSOR(...) or PJOR(...).")
 
     def _check_tableau(self) -> None:
-        checked_choice("form", self.form, FORMS)
-        checked_choice("stages", self.stages, STAGES)
+        choice("form", self.form, FORMS)
+        choice("stages", self.stages, STAGES)
         known = (*TABLES, *ALIASES)
         if not isinstance(self.tableau, str) or self.tableau not in known:
             raise InputError(f"`tableau` is {self.tableau!r}: one of {', '.join(known)} is wanted.")

@@ -6,7 +6,6 @@ Equations in `_core.stepping.smooth_motion` (motion in given modes), `transition
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -26,13 +25,12 @@ from nonsmooth.errors import (
     DiscontinuityWarning,
     GrazingWarning,
     InputError,
-    NonFiniteError,
     NonUniqueWarning,
-    RangeError,
 )
 from nonsmooth.integrators.tableaus import explicit_methods
 from nonsmooth.model.start import resting
 from nonsmooth.schemes.base import Plan, Scheme
+from nonsmooth.schemes.options import choice, positive, tolerances
 from nonsmooth.schemes.run import SchemeRun
 
 #: The implicit integrator.
@@ -85,29 +83,19 @@ class EventDriven(Scheme):
         known = [*explicit_methods(), STIFF]
         if self.integrator not in known:
             raise InputError(f"`integrator` is {self.integrator!r}: one of {', '.join(known)} is wanted.")
-        if self.paradox not in PARADOX:
-            raise InputError(f"`paradox` is {self.paradox!r}: one of {', '.join(PARADOX)} is wanted.")
-        if self.restitution not in RESTITUTION:
-            raise InputError(
-                f"`restitution` is {self.restitution!r}: one of {', '.join(RESTITUTION)} is wanted."
-            )
-        for name in ("rtol", "atol", "dt_max"):
-            value = getattr(self, name)
-            if value is None and name == "dt_max":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-                raise InputError(f"`{name}` is {value!r}: a number is wanted.")
-            if not math.isfinite(value):
-                raise NonFiniteError(f"`{name}` is {value!r}: it must be a finite number.")
-        if not 10 * np.finfo(float).eps <= self.rtol <= 1:
-            raise RangeError(f"`rtol` is {self.rtol:g}: it must lie between 2.3e-15 and 1.")
-        if self.atol < 0:
-            raise RangeError(
-                f"`atol` is {self.atol:g}: it must not be negative (0: rtol times the size of each component)."
-            )
-        if self.dt_max is not None and self.dt_max <= 0:
-            raise RangeError(f"`dt_max` is {self.dt_max:g}: it must be positive.")
+        choice("paradox", self.paradox, PARADOX)
+        choice("restitution", self.restitution, RESTITUTION)
+        tolerances(self.rtol, self.atol)
+        if self.dt_max is not None:
+            positive("dt_max", self.dt_max)
         object.__setattr__(self, "solver", as_solver(self.solver))
+
+    def refuses(self, model) -> str:
+        own = model.laws.kind == USER_SET
+        if not np.any(own):
+            return ""
+        law = model.laws.name[int(np.argmax(own))]
+        return f"element {law!r} has a set of its own, whose modes cannot be told apart"
 
     def options(self) -> dict[str, Any]:
         chosen = {
@@ -188,11 +176,9 @@ class EventDrivenRun(SchemeRun):
         from nonsmooth._core.stepping import smooth_motion
         from nonsmooth.integrators.tableaus import get_method
 
-        if np.any(model.laws.kind == USER_SET):
-            law = model.laws.name[int(np.argmax(model.laws.kind == USER_SET))]
-            raise InputError(
-                f'element {law!r} has a set of its own, whose modes cannot be told apart: use method="extrapolated-moreau".'
-            )
+        why = scheme.refuses(model)
+        if why:
+            raise InputError(f'{why}: use method="extrapolated-moreau".')
         method = get_method(scheme.integrator)
         parts = parts_of_motion(scheme.integrator == STIFF)
         A, c, E = _tableau(method)

@@ -18,9 +18,10 @@ from nonsmooth._core.jit import Reference, address_record
 from nonsmooth._core.records.scene import STEP
 from nonsmooth._core.records.status import OK, UNCONVERGED
 from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
-from nonsmooth.errors import InputError, NonFiniteError, RangeError
+from nonsmooth.errors import InputError, RangeError
 from nonsmooth.model.rotations import normalised
 from nonsmooth.schemes.base import Plan, Scheme
+from nonsmooth.schemes.options import choice, positive, tolerances
 from nonsmooth.schemes.run import SchemeRun
 
 MAX_LEVELS = 16
@@ -76,29 +77,11 @@ class ExtrapolatedMoreau(Scheme):
 
     def __post_init__(self):
         for name in ("dt_min", "dt_max"):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-                raise InputError(f"`{name}` is {value!r}: a number is wanted.")
-            if not math.isfinite(value):
-                raise NonFiniteError(f"`{name}` is {value}: it must be finite.")
-            if value <= 0:
-                raise RangeError(f"`{name}` is {value:g}: it must be positive.")
+            if getattr(self, name) is not None:
+                positive(name, getattr(self, name))
         if self.dt_min is not None and self.dt_max is not None and self.dt_min >= self.dt_max:
             raise RangeError(f"`dt_min` = {self.dt_min:g} must be smaller than `dt_max` = {self.dt_max:g}.")
-        for name in ("rtol", "atol"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-                raise InputError(f"`{name}` is {value!r}: a number is wanted.")
-            if not math.isfinite(value):
-                raise NonFiniteError(f"`{name}` is {value!r}: it must be a finite number.")
-        if not 10 * np.finfo(float).eps <= self.rtol <= 1:
-            raise RangeError(f"`rtol` is {self.rtol:g}: it must lie between 2.3e-15 and 1.")
-        if self.atol < 0:
-            raise RangeError(
-                f"`atol` is {self.atol:g}: it must not be negative (0: rtol times the size of each component)."
-            )
+        tolerances(self.rtol, self.atol)
         for name in ("order", "max_order"):
             value = getattr(self, name)
             if value is None and name == "order":
@@ -107,12 +90,13 @@ class ExtrapolatedMoreau(Scheme):
                 raise InputError(f"`{name}` is {value!r}: a whole number is wanted.")
             if not math.isfinite(value) or int(value) != value or not 1 <= value <= MAX_LEVELS:
                 raise RangeError(f"`{name}` is {value!r}: a whole number from 1 to {MAX_LEVELS} is wanted.")
-        if self.restitution not in ("newton", "modified"):
-            raise InputError(f"`restitution` is {self.restitution!r}: 'newton' or 'modified' is wanted.")
-        if self.base not in ("midpoint", "implicit"):
-            raise InputError(f"`base` is {self.base!r}: 'midpoint' or 'implicit' is wanted.")
+        choice("restitution", self.restitution, ("newton", "modified"))
+        choice("base", self.base, ("midpoint", "implicit"))
         object.__setattr__(self, "solver", as_solver(self.solver))
         self.sequence()
+
+    def with_tolerance(self, factor: float, dt_max: float = math.inf) -> Any:
+        return super().with_tolerance(factor, dt_max) if self.order is None else None
 
     def sequence(self) -> list[int]:
         """Numbers of substeps, checked."""

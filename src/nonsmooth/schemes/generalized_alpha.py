@@ -35,12 +35,11 @@ from nonsmooth._core.stepping.alpha.step import alpha_step, begin_step, finish_s
 from nonsmooth._core.stepping.alpha.subproblems import residuals, three_problems
 from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
-from nonsmooth.schemes.adaptive import EPS, positive
 from nonsmooth.schemes.base import ConstantStep, Plan, checked_step
 from nonsmooth.schemes.extrapolation import time_scale
+from nonsmooth.schemes.options import choice, positive, share
 from nonsmooth.schemes.projection import KeepingReference
 from nonsmooth.schemes.run import ConstantStepRun, SchemeRun, _solve_outside
-from nonsmooth.schemes.theta import checked_choice, checked_share
 
 #: Forms for motion without impacts.
 SMOOTH_FORMS = ("P", "V", "A", "PV", "PV-GGL")
@@ -152,12 +151,12 @@ class GeneralizedAlpha(ConstantStep):
         if self.dt is not None:
             object.__setattr__(self, "dt", checked_step(self.dt))
         check_control(self)
-        object.__setattr__(self, "rho_inf", checked_share("rho_inf", self.rho_inf))
-        checked_choice("constraints", self.constraints, ("auto", *FORMS))
-        checked_choice("start_from", self.start_from, STARTS)
-        checked_choice("smooth_set", self.smooth_set, SMOOTH_SETS)
-        checked_choice("activation", self.activation, ACTIVATIONS)
-        checked_choice("iteration", self.iteration, ITERATIONS)
+        object.__setattr__(self, "rho_inf", share("rho_inf", self.rho_inf))
+        choice("constraints", self.constraints, ("auto", *FORMS))
+        choice("start_from", self.start_from, STARTS)
+        choice("smooth_set", self.smooth_set, SMOOTH_SETS)
+        choice("activation", self.activation, ACTIVATIONS)
+        choice("iteration", self.iteration, ITERATIONS)
         if self.iteration == "subproblems" and self.constraints in SMOOTH_FORMS:
             raise InputError(
                 f'`iteration` is "subproblems" with constraints={self.constraints!r}: the three sub-problems belong to "PVA" and "PVV".'
@@ -263,7 +262,7 @@ class ControlledRun(SchemeRun):
         control = self.own.control
         control.span = plan.segments[-1][1] - plan.segments[0][0] if plan.segments else 1.0
         control.rtol, control.alpha, control.alpha_min, control.alpha_max = scheme.rtol, 0.9, 0.2, 4.0
-        control.dt_min = 64 * EPS * max(abs(t), abs(t + control.span))
+        control.dt_min = 64 * np.finfo(float).eps * max(abs(t), abs(t + control.span))
         control.dt_max = scheme.dt_max if scheme.dt_max is not None else control.span / 50
         control.dt_next = min(1e-2 * time_scale(model, t, q, u, control.span), control.dt_max)
 

@@ -11,125 +11,142 @@ from nonsmooth.model.check_derivatives import check_along
 from nonsmooth.results.dense import DenseSolution
 from nonsmooth.results.result import Result
 from nonsmooth.schemes.incidents import accumulation_points, event_table, merged
+from nonsmooth.schemes.prepare import origin
+from nonsmooth.schemes.request import Request
 from nonsmooth.schemes.simulation import STREAMED
 from nonsmooth.schemes.user_events import with_user_events
 
 
-def finish(model, scheme, simulation, status, message, audit, on_energy_gain, origin, dense_output=False):
-    laws, run, plan, writer = model.laws, simulation.run, simulation.plan, simulation.writer
-    columns = simulation.columns()
+def finish(model, scheme, simulation, request: Request, status: int, message: str) -> Result:
+    """The result of what a simulation has collected, at its end or where it was broken off."""
+    run, plan = simulation.run, simulation.plan
     if status == 0 and simulation.ended:
         status, message = 1, "stopped by a terminal event"
+    events, unwritten = _events(model, scheme, simulation, status)
+    if status >= 0:
+        run.warn()
+    totals = run.totals() | {"t_span": (plan.segments[0][0] if plan.segments else run.t, run.t)}
+    columns = simulation.columns()
+    begin, nodes = (_taken(columns, names) for names in (("q_B", "u_B"), ("q_nodes", "u_nodes")))
+    result = _result(model, scheme, simulation, request, columns, events, status, message)
+    if request.audit and status != INTERRUPTED:  # who interrupts does not want to wait
+        samples = _samples(columns, begin, result.extra["P_J"], plan, scheme) if begin else None
+        result.audit = _audit_of(model, scheme, result, totals, plan, samples)
+        if result.audit is not None and request.on_energy_gain == "ignore":
+            result.audit.energy_gains["accepted"] = True
+    if plan.watched:
+        result.events, unwritten = (with_user_events(table, plan.watched) for table in (events, unwritten))
+        result.extra |= plan.watched.fields()
+    if plan.controllers:
+        result.extra["outputs"] = plan.controllers.outputs()
+    if request.dense_output:
+        result.extra["sol"] = _solution(result, nodes, plan.nodes)
+    if totals["unconverged"]:
+        result.message += f"; {totals['unconverged']} steps with an unconverged contact problem were accepted"
+    if simulation.writer is not None:
+        result = _written(model, simulation, result, unwritten, origin(model, scheme, request))
+    elif not model.laws.n_J:
+        del result.extra["P_J"]
+    result._model = model  # for what is asked of the result later: scene, gaps, energy
+    if status >= 0:
+        _say_gains(result, totals, request.on_energy_gain)
+    return result
+
+
+def _events(model, scheme, simulation, status):
+    """All events, and those that a writer does not have yet; accumulation points are said."""
+    laws, run, plan = model.laws, simulation.run, simulation.plan
     none = set(simulation.cuts) | set(plan.controllers.instants() if plan.controllers else ())
     passed = [end for _, end in plan.segments[:-1] if end <= run.t and end not in none]
     raw, times = simulation.events()
     events = unwritten = event_table(raw, times, laws, passed)
-    if writer:
+    if simulation.writer:
         unwritten = event_table(raw[simulation.written :], times[simulation.written :], laws, passed)
     zeno = accumulation_points(events, laws) if scheme.locates else ()
-    if len(zeno):
-        events, unwritten = merged(events, zeno), merged(unwritten, zeno)
-        if status >= 0:
-            first = zeno[0]
-            warn_user(
-                f"the impacts of {first.name!r} accumulate at t = {first.t:.9g}"
-                + (f" (and {len(zeno) - 1} more such points)" if len(zeno) > 1 else "")
-                + "; they are passed with steps of the smallest size.",
-                ZenoWarning,
-            )
+    if not len(zeno):
+        return events, unwritten
     if status >= 0:
-        run.warn()
-    totals = run.totals() | {"t_span": (plan.segments[0][0] if plan.segments else run.t, run.t)}
-    begin = {name: columns.pop(name) for name in ("q_B", "u_B") if name in columns}
-    nodes = {name: columns.pop(name) for name in ("q_nodes", "u_nodes") if name in columns}
-    P_J = columns.pop("P_J")
-    counters = {
-        "nsteps": run.steps,
-        "nbase": run.base_steps,
-        "nfev": run.base_steps,
-        "nrejected": run.rejected,
-    }
-    own = columns.pop("own", None)
-    extra = {"P_J": P_J} if laws.n_J or writer is not None else {}
+        first = zeno[0]
+        warn_user(
+            f"the impacts of {first.name!r} accumulate at t = {first.t:.9g}"
+            + (f" (and {len(zeno) - 1} more such points)" if len(zeno) > 1 else "")
+            + "; they are passed with steps of the smallest size.",
+            ZenoWarning,
+        )
+    return merged(events, zeno), merged(unwritten, zeno)
+
+
+def _taken(columns, names):
+    """Some columns, taken out of all."""
+    return {name: columns.pop(name) for name in names if name in columns}
+
+
+def _result(model, scheme, simulation, request, columns, events, status, message) -> Result:
+    """Columns as a result, with what the scheme remembers as fields of its own."""
+    run, own = simulation.run, columns.pop("own", None)
+    extra = {"P_J": columns.pop("P_J")}
     if own is not None:
         extra |= scheme.fields(model, own)
     result = Result(
-        **columns, events=events, status=status, message=message, extra=extra, **counters, **origin
-    )
+        **columns, events=events, status=status, message=message, extra=extra, nsteps=run.steps, nbase=run.base_steps,
+        nfev=run.base_steps, nrejected=run.rejected, **origin(model, scheme, request),
+    )  # fmt: skip
     if own is not None:
         result.extra |= run.fields(result, own)
-    if audit and status != INTERRUPTED:  # who interrupts does not want to wait
-        samples = _samples(columns, begin, P_J, plan, scheme) if begin else None
-        try:
-            result.audit = _audit_of(model, scheme, result, totals, plan, samples)
-        except Exception:  # of a run that failed: a function that raised there may do so again
-            if status >= 0:
-                raise
-        if result.audit is not None and on_energy_gain == "ignore":
-            result.audit.energy_gains["accepted"] = True
-    if plan.watched:
-        result.events = events = with_user_events(events, plan.watched)
-        unwritten = with_user_events(unwritten, plan.watched)
-        result.extra |= plan.watched.fields()
-    if plan.controllers:
-        result.extra["outputs"] = plan.controllers.outputs()
-    if dense_output:
-        result.extra["sol"] = _solution(result, nodes, plan.nodes)
-    if totals["unconverged"]:
-        result.message += f"; {totals['unconverged']} steps with an unconverged contact problem were accepted"
-    if writer is not None:
-        try:
-            writer.append({name: getattr(result, name) for name in STREAMED}, unwritten)
-            writer.finish(
-                status=status,
-                message=result.message,
-                events=events,
-                audit=result.audit,
-                extra=result.extra,
-                **counters,
-            )
-        except StorageError as exc:  # e.g. the disk is full: what there is stays in memory
-            kept = writer.columns()
-            extra = result.extra | {"P_J": kept.pop("P_J")}
-            message = result.message if status < 0 else f"stopped at t = {run.t:.9g}: {exc}"
-            exc.partial = Result(
-                **kept,
-                events=events,
-                status=min(status, -1),
-                message=message,
-                extra=extra,
-                audit=result.audit,
-                **counters,
-                **origin,
-            )
-            exc.partial._model = model
-            if status < 0:
-                return exc.partial
-            raise
-        # what is in memory is the tail only: hand out the whole run, read from the file where it is looked at
-        result = Result.load(writer.path, lazy=True)
-    result._model = model  # for what is asked of the result later: scene, gaps, energy
-    # the audit, where there is one, tells gains from answers to forces; the totals of the loop do not
-    gains = _gains_of(totals) if result.audit is None else result.audit.energy_gains
-    if gains["count"] and on_energy_gain != "ignore" and status >= 0:
-        text = (
-            f"an impact raised the kinetic energy at t = {gains['t']:.6g} (law {gains['law']!r}, "
-            f"T from {gains['T_before']:.6g} to {gains['T_after']:.6g}; {gains['count']} such steps): Newton's "
-            "law with friction or unequal restitution can do that; use tangential_restitution = restitution or e = 0 to "
-            "exclude it."
-        )
-        if on_energy_gain == "raise":
-            error = IntegrationError(text)
-            error.partial = result
-            raise error
-        warn_user(text, EnergyGainWarning)
     return result
 
 
+def _written(model, simulation, result: Result, unwritten, made) -> Result:
+    """The last columns in the file of a streamed run, and the whole run, read from there where it is looked at."""
+    writer = simulation.writer
+    counters = {name: getattr(result, name) for name in ("nsteps", "nbase", "nfev", "nrejected")}
+    try:
+        writer.append({name: getattr(result, name) for name in STREAMED}, unwritten)
+        writer.finish(
+            status=result.status, message=result.message, events=result.events, audit=result.audit, extra=result.extra, **counters,
+        )  # fmt: skip
+    except StorageError as exc:  # e.g. the disk is full: what there is stays in memory
+        kept = writer.columns()
+        failed = result.status < 0
+        exc.partial = Result(
+            events=result.events, status=min(result.status, -1), extra=result.extra | {"P_J": kept.pop("P_J")}, audit=result.audit,
+            message=result.message if failed else f"stopped at t = {simulation.run.t:.9g}: {exc}", **kept, **counters, **made,
+        )  # fmt: skip
+        exc.partial._model = model
+        if failed:
+            return exc.partial
+        raise
+    return Result.load(writer.path, lazy=True)
+
+
+def _say_gains(result: Result, totals, on_energy_gain: str) -> None:
+    """Impacts that made energy: a warning, or an error. The audit, where there is one, tells gains from answers to forces; the totals of
+    the loop do not."""
+    gains = _gains_of(totals) if result.audit is None else result.audit.energy_gains
+    if not gains["count"] or on_energy_gain == "ignore":
+        return
+    text = (
+        f"an impact raised the kinetic energy at t = {gains['t']:.6g} (law {gains['law']!r}, "
+        f"T from {gains['T_before']:.6g} to {gains['T_after']:.6g}; {gains['count']} such steps): Newton's "
+        "law with friction or unequal restitution can do that; use tangential_restitution = restitution or e = 0 to "
+        "exclude it."
+    )
+    if on_energy_gain == "raise":
+        error = IntegrationError(text)
+        error.partial = result
+        raise error
+    warn_user(text, EnergyGainWarning)
+
+
 def _audit_of(model, scheme, result, totals, plan, samples):
-    """The audit of a run, with what else should be said of it."""
-    with np.errstate(over="ignore", invalid="ignore"):  # of a run that ends in overflow
-        audit = _audited(model, scheme, result, totals, plan, samples)
+    """The audit of a run, with what else should be said of it; none if a function that ended the run raises again."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # of a run that ends in overflow
+            audit = _audited(model, scheme, result, totals, plan, samples)
+    except Exception:
+        if result.status >= 0:
+            raise
+        return None
     clipped = _clipped(scheme, plan.segments)
     if clipped:
         audit.notes.append(clipped)

@@ -18,7 +18,13 @@ from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import InputError, SensitivityWarning
 from nonsmooth.results.sensitivity import Sensitivity
 from nonsmooth.schemes.base import Plan
-from nonsmooth.schemes.event_driven import EventDriven, EventDrivenRun, ask_restitution, parts_of_motion
+from nonsmooth.schemes.event_driven import (
+    STIFF,
+    EventDriven,
+    EventDrivenRun,
+    ask_restitution,
+    parts_of_motion,
+)
 from nonsmooth.schemes.projection import KeepingReference
 from nonsmooth.schemes.run import LOG_ROWS, _solve_outside
 
@@ -45,6 +51,19 @@ class VariedEventDriven(EventDriven):
 
     def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> VariedRun:
         return VariedRun(self, model, t, q, u, plan)
+
+
+def with_sensitivities(scheme, by: tuple[str, ...], otherwise: bool) -> VariedEventDriven:
+    """The scheme that carries derivatives along; `otherwise`: whether output is streamed or controllers act."""
+    if not isinstance(scheme, EventDriven):
+        raise InputError(
+            f'`sensitivities` are found by method="event-driven", not by {scheme.name!r}: leave `dt` out, or name it.'
+        )
+    if scheme.integrator == STIFF:
+        raise InputError(f"`sensitivities` need an explicit integrator, not {STIFF!r}.")
+    if otherwise:
+        raise InputError("`sensitivities` cannot be combined with `output` or `controllers`: leave one out.")
+    return VariedEventDriven.of(scheme, by)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +10,9 @@ import numpy as np
 from nonsmooth._core.jit import Reference, address_record
 from nonsmooth._core.stepping import theta as core
 from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
-from nonsmooth.errors import InputError, NonFiniteError, RangeError
+from nonsmooth.errors import InputError
 from nonsmooth.schemes.base import ConstantStep, Plan, checked_step
+from nonsmooth.schemes.options import choice, share
 from nonsmooth.schemes.projection import KeepingReference, checked_projection, projection_parts, remembered
 from nonsmooth.schemes.run import ConstantStepRun
 
@@ -56,10 +56,10 @@ class Theta(ConstantStep):
 
     def __post_init__(self):
         object.__setattr__(self, "dt", checked_step(self.dt))
-        object.__setattr__(self, "theta", checked_share("theta", self.theta))
-        object.__setattr__(self, "gamma", checked_share("gamma", self.gamma))
-        checked_choice("activation", self.activation, ACTIVATIONS)
-        checked_choice("directions", self.directions, DIRECTIONS)
+        object.__setattr__(self, "theta", share("theta", self.theta))
+        object.__setattr__(self, "gamma", share("gamma", self.gamma))
+        choice("activation", self.activation, ACTIVATIONS)
+        choice("directions", self.directions, DIRECTIONS)
         if self.directions == "enduring" and self.theta == 0.0:
             raise InputError(
                 '`directions` is "enduring" with theta = 0: the rule divides by theta; use "end".'
@@ -113,20 +113,3 @@ def own_record(scheme, model) -> Reference:
     options.theta, options.gamma = scheme.theta, scheme.gamma
     options.activation, options.directions = ACTIVATIONS[scheme.activation], DIRECTIONS[scheme.directions]
     return KeepingReference(own, factors)
-
-
-def checked_share(name: str, value) -> float:
-    """A number between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise InputError(f"`{name}` is {value!r}: a number between 0 and 1 is wanted.")
-    if not math.isfinite(value):
-        raise NonFiniteError(f"`{name}` is {value}: it must be finite.")
-    if not 0.0 <= value <= 1.0:
-        raise RangeError(f"`{name}` is {value:g}: it must lie between 0 and 1.")
-    return float(value)
-
-
-def checked_choice(name: str, value, allowed) -> None:
-    """One of some names."""
-    if not isinstance(value, str) or value not in allowed:
-        raise InputError(f"`{name}` is {value!r}: one of {', '.join(map(repr, allowed))} is wanted.")
