@@ -135,6 +135,26 @@ def test_interrupt_inside_a_python_function(name):
 
 
 @pytest.mark.filterwarnings("ignore::nonsmooth.errors.CallbackWarning")
+def test_an_interrupt_that_is_swallowed_on_its_way_ends_the_run():
+    """A finaliser, or the function itself, may catch what Ctrl-C raises: once, and the run would go on for ever."""
+    swallowed = []
+
+    def force(t, q, u):
+        try:
+            if t > 0.1 and not swallowed:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(1.0)
+        except KeyboardInterrupt:
+            swallowed.append(t)
+        return np.array([-9.81])
+
+    system = ns.MechanicalSystem(np.eye(1), force)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ns.simulate(system, (0, 1e6), [1.0], [0.0], dt=1e-3, every=100_000)
+    assert len(swallowed) == 1 and caught.value.partial.status == -2
+
+
+@pytest.mark.filterwarnings("ignore::nonsmooth.errors.CallbackWarning")
 def test_interrupt_of_a_function_that_hangs():
     slept = []
 

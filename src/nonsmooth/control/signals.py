@@ -3,7 +3,8 @@
 While a run is open a signal that has a Python handler (SIGINT by default, SIGTERM if the program has set one) is noted
 and handed to that handler between two slices, where all arrays are consistent and the result so far can be kept.
 Two exceptions: inside a Python function of the user the handler acts at once (the function may be the one that hangs),
-and a second signal always does.
+and a second signal always does. What the handler raises there can be lost (in a finaliser that happens to run, in an `except` of the
+function itself); the signal stays noted, so that the run ends with the slice.
 """
 
 from __future__ import annotations
@@ -49,11 +50,11 @@ class HeldSignals:
             self.deliver()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self._noted or in_user_code(frame):
-            self._noted.clear()
+        at_once = bool(self._noted) or in_user_code(frame)
+        self._noted.append(number)
+        if at_once:
             self._before[number](number, frame)
-        else:
-            self._noted.append(number)
+            self._noted.remove(number)  # it has returned; what it raises may be lost, and is then raised again after the slice
 
     def deliver(self) -> None:
         """Hand a signal that has come to the handler it was meant for (which raises `KeyboardInterrupt`, as a rule)."""
