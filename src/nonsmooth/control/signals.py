@@ -54,7 +54,9 @@ class HeldSignals:
         self._noted.append(number)
         if at_once:
             self._before[number](number, frame)
-            self._noted.remove(number)  # it has returned; what it raises may be lost, and is then raised again after the slice
+            self._noted.remove(
+                number
+            )  # it has returned; what it raises may be lost, and is then raised again after the slice
 
     def deliver(self) -> None:
         """Hand a signal that has come to the handler it was meant for (which raises `KeyboardInterrupt`, as a rule)."""
