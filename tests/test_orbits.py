@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import nonsmooth as ns
 from nonsmooth.errors import ConvergenceError, InputError, RangeError
@@ -53,18 +54,57 @@ def test_impacting_orbit_has_the_determinant_of_its_saltation():
     np.testing.assert_allclose(again.q[:, -1], orbit.q, atol=1e-7)
 
 
-def test_branch_ends_in_grazing_where_the_amplitude_is_one():
-    q, u, _ = response(0.6)
-    orbit = ns.find_periodic_orbit(OSCILLATOR, (q, u), period=turn)
-    branch = ns.continue_orbit(orbit, "w", (0.6, 0.8), step=0.2)
+def test_branch_goes_on_behind_the_grazing_where_the_amplitude_is_one():
+    q, u, _ = response(0.66)
+    orbit = ns.find_periodic_orbit(OSCILLATOR.with_params(w=0.66), (q, u), period=turn)
+    branch = ns.continue_orbit(orbit, "w", (0.66, 0.73), step=0.3)
     squared = (1.99 - np.sqrt(1.99**2 - 4 * 0.75)) / 2  # (1 - w^2)^2 + (0.1 w)^2 = 0.25
-    assert np.sqrt(squared) - 2e-3 < branch.values[-1] < np.sqrt(squared)
-    assert "no orbit was found" in branch.message
-    assert [kind for kind, _, _ in branch.marks] == ["grazing"]
-    assert branch.marks[0][1] == pytest.approx(np.sqrt(squared), abs=1e-7)
+    ((kind, place, index),) = branch.marks
+    assert kind == "grazing" and place == pytest.approx(np.sqrt(squared), abs=1e-7)
+    assert branch.values[-1] == 0.73 and branch.message == "w left the range"
     for value, found in zip(branch.values, branch.orbits):
+        assert len(found.events) == (0 if value < place else 1)
         if not found.events:
             np.testing.assert_allclose(found.q, response(value)[0], atol=1e-7)
+
+
+def one_impact(w, e=0.8, c=0.1):
+    """Forced response X = A + B v at the impact of orbits with one impact per period and speed v after it, X = (x, x'/w): with the flow
+    Phi of the free motion over a period, (x, x') is (1 - Phi)^-1 ((1, -v/e) - Phi (1, v)). And the quadratic |X|^2 - amplitude^2 in v."""
+    T, z, wd = 2 * np.pi / w, c / 2, np.sqrt(1 - c * c / 4)
+    C, S = np.cos(wd * T), np.sin(wd * T)
+    Phi = np.exp(-z * T) * np.array([[C + z / wd * S, S / wd], [-S / wd, C - z / wd * S]])
+    K = np.linalg.inv(np.eye(2) - Phi)
+    A, B = K @ (np.eye(2)[0] - Phi[:, 0]), K @ (np.array([0.0, -1 / e]) - Phi[:, 1])
+    A, B = A / [1.0, w], B / [1.0, w]
+    return A, B, np.array([B @ B, 2 * A @ B, A @ A - response(w)[2] ** 2])
+
+
+def test_fold_of_orbits_with_one_impact():
+    """Two orbits meet where the discriminant of their quadratic vanishes; the branch turns back there."""
+
+    def discriminant(w):
+        a, b, c = one_impact(w)[2]
+        return b * b - 4 * a * c
+
+    fold = brentq(discriminant, 1.5, 1.6, xtol=1e-13)
+    A, B, quadratic = one_impact(1.54)
+    v = np.min(np.roots(quadratic))
+    X, (q, u, _) = A + B * v, response(1.54)
+    instant = (np.arctan2(-X[1], X[0]) - np.arctan2(-u[0] / 1.54, q[0])) / 1.54 % (2 * np.pi / 1.54)
+    system = OSCILLATOR.with_params(w=1.54)
+    rest = ns.simulate(system, (instant, 2 * np.pi / 1.54), [1.0], [v], rtol=1e-10, audit=False)
+    orbit = ns.find_periodic_orbit(system, (rest.q[:, -1], rest.u[:, -1]), period=turn)
+    branch = ns.continue_orbit(orbit, "w", (1.54, 1.6), step=0.5, max_points=6)
+    ((kind, place, _),) = branch.marks
+    assert kind == "fold" and place == pytest.approx(fold, abs=1e-9)
+    assert branch.values[-1] < np.max(branch.values)  # the other of the two orbits
+    for value, found in zip(branch.values, branch.orbits):
+        run = found.simulate(audit=False)
+        (impact,) = run.events
+        v = run.u[0, np.flatnonzero(run.t == impact.t)[-1]]
+        assert abs(np.polyval(one_impact(value)[2], v)) < 1e-8 * v**2
+        assert 0.03 < (impact.t - found.t_0) / found.period < 0.97
 
 
 def test_woodpecker():
@@ -89,5 +129,6 @@ def test_bad_input():
     orbit = ns.find_periodic_orbit(OSCILLATOR, (q, u), period=turn)
     with pytest.raises(InputError, match="parameter"):
         ns.continue_orbit(orbit, "mass", (0.0, 1.0))
-    with pytest.raises(RangeError, match="range"):
-        ns.continue_orbit(orbit, "w", (1.0, 1.0))
+    for wrong in ((1.0, 1.0), (0.7, 1.0)):
+        with pytest.raises(RangeError, match="range"):
+            ns.continue_orbit(orbit, "w", wrong)

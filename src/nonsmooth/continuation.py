@@ -4,36 +4,37 @@ With the tangents N of the section at the last orbit, the unknowns of a point ar
 
     N^+ (P(x* + N xi; p) - x*) - xi = 0,      (xi / |size|, p / |range|) . tangent = step                      (bordered Newton)
 
-Marked on a branch: folds (p turns back), flips (a multiplier passes -1), and changes of what happens in a period: *grazing* where contacts
-that close are won or lost, *stick-slip* where only sticking or slipping is. A change is bisected in p. A grazing makes the return map
-singular (its slope grows like one over the speed of the impact), so that Newton's method often finds no orbit behind it: it is located from
-the side on which the contact stays open, as the zero of its least gap m(p), by secants of orbits before it.
+The tangent of the branch is the null vector of [dP/dxi - 1, dP/dp], so that folds are passed like any other point. Nothing is evaluated
+outside the range of the parameter. What is marked on a branch, and how it is located, stands in `branch_marks`; behind a grazing the
+branch may go on in either direction of the parameter, and both are tried.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
 
-from nonsmooth.errors import (
-    ConvergenceError,
-    InconsistentStateError,
-    InputError,
-    IntegrationError,
-    RangeError,
-    SolverError,
+from nonsmooth.branch_marks import (
+    FAILED,
+    Point,
+    away_from,
+    grazing_of,
+    marks_between,
+    same_events,
+    where_impacts_vanish,
 )
-from nonsmooth.orbits import Crossing, PeriodicOrbit, Shooting
+from nonsmooth.errors import ConvergenceError, InputError, RangeError
+from nonsmooth.orbits import Crossing, PeriodicOrbit
 
 MOST_ITERATIONS = 8
-MOST_SECANTS = 12
-NEAR = 0.2  # least gap, relative to the largest, at which a branch may have ended in grazing
-FAILED = (InconsistentStateError, SolverError, IntegrationError, np.linalg.LinAlgError)
+SMALLEST = 1 / 64  # step, in parts of the largest one, below which a branch ends
+BORDER = (
+    1 / 8
+)  # longest step, in these parts, across a change of what happens in a period: a neighbour, not another branch
+HOPS = (0.02, 0.1, 0.5, 1.0)  # steps behind a grazing at which the branch is looked for
 
 
 @dataclass
@@ -47,7 +48,8 @@ class Branch:
         Of the parameter, one per orbit.
     orbits : list of PeriodicOrbit
     marks : list of (kind, value, index)
-        "fold", "flip", "grazing", "stick-slip": where on the parameter, between orbits `index` and `index + 1`.
+        "fold", "flip", "torus" (a pair of multipliers leaves or enters the unit circle), "grazing", "stick-slip": where on the parameter,
+        between orbits `index` and `index + 1`.
     message : str
         Why the branch ends.
     """
@@ -100,6 +102,11 @@ def continue_orbit(
     low, high = (float(x) for x in range)
     if not (math.isfinite(low) and math.isfinite(high)) or low == high:
         raise RangeError(f"`range` is {tuple(range)!r}: two different finite numbers are wanted.")
+    start = float(values[parameter])
+    if not min(low, high) <= start <= max(low, high):
+        raise RangeError(
+            f"`range` is {tuple(range)!r}: the value of the orbit, {parameter} = {start!r}, must lie in it."
+        )
     if not 0.0 < step <= 1.0:
         raise RangeError(f"`step` is {step!r}: it must lie in (0, 1].")
     return _Walk(orbit, parameter, (low, high), step, tol).run(max_points)
@@ -112,192 +119,171 @@ class _Walk:
         self.parameter, self.span, self.step, self.tol = parameter, span, step, tol
         self.width = abs(span[1] - span[0])
         self.branch = Branch(parameter)
-        self.branch.add(float(orbit.system.params[parameter]), orbit)
+        value, self.n_q = float(orbit.system.params[parameter]), orbit.q.size
+        self.branch.add(value, orbit)
         self.size = orbit.shooting.sizes(Crossing(orbit.q, orbit.u, orbit.period, np.zeros(0), ()))
+        self.forward = np.append(np.zeros(self.size.size), math.copysign(1.0, span[1] - span[0]))
 
     def run(self, max_points) -> Branch:
         """Orbits until the range is left, or no further one is found."""
-        branch, forward = self.branch, math.copysign(1.0, self.span[1] - self.span[0])
-        tangent, step = None, self.step
+        branch, step, before = self.branch, self.step, None
+        here = self.point(float(branch.values[0]), branch.orbits[0], self.forward)
         while len(branch.orbits) < max_points:
             try:
-                value, orbit, tangent_new = self.next(tangent, step, forward)
+                there, left = self.next(here, here.tangent, step)
+                if step > BORDER * self.step and not same_events(there.orbit, here.orbit):
+                    raise ConvergenceError(
+                        "other events in a step that is too long to tell one branch from another"
+                    )
+                found = marks_between(self, here, there, len(branch.orbits) - 1)
             except FAILED as exc:
                 step *= 0.5
-                if step < self.step / 64:
-                    self.mark_end(forward if tangent is None else math.copysign(1.0, tangent[-1]))
+                if step >= SMALLEST * self.step:
+                    continue
+                hopped = self.hop(before, here)
+                if hopped is None:
                     branch.message = (
                         f"no orbit was found beyond {self.parameter} = {branch.values[-1]:.9g}: {exc}"
                     )
                     return branch
-                continue
-            if not min(self.span) <= value <= max(self.span):
+                there, left, found = hopped, False, []
+            branch.marks += found
+            if found and found[-1][0] == "grazing":
+                there = away_from(there, there.value - found[-1][1])
+            branch.add(there.value, there.orbit)
+            if left:
                 branch.message = f"{self.parameter} left the range"
                 return branch
-            before, tangent = tangent, tangent_new
-            self.mark(before, tangent, value, orbit)
-            branch.add(value, orbit)
+            moved = self.rephased(there)
+            before, here = (here if moved is there else None), moved
             step = min(self.step, 1.5 * step)
         branch.message = f"max_points = {max_points} reached"
         return branch
 
-    def next(self, tangent, step, forward):
-        """The orbit one step along the branch: parameter, orbit, unit tangent in (x / size, p / width)."""
-        last, p = self.branch.orbits[-1], float(self.branch.values[-1])
-        if tangent is None:
-            tangent = np.zeros(self.size.size + 1)
-            tangent[-1] = forward
-        x = np.concatenate([last.q, last.u]) + step * tangent[:-1] * self.size
-        value = p + step * tangent[-1] * self.width
-        for _ in np.arange(MOST_ITERATIONS):
+    # -- one step ------------------------------------------------------------------------------------------------------
+
+    def next(self, here: Point, tangent, step) -> tuple[Point, bool]:
+        """The orbit one step along the branch, and whether the range is left with it (then it is the one on its end)."""
+        ends = (min(self.span), max(self.span))
+        value = here.value + step * tangent[-1] * self.width
+        if not ends[0] <= value <= ends[1]:
+            end = ends[0] if value < ends[0] else ends[1]
+            part = (end - here.value) / (tangent[-1] * self.width)
+            orbit = self.solved(here.orbit, end, here.x + part * tangent[:-1] * self.size)
+            if np.max(np.abs(self.apart(here, orbit))) > 3.0 * step:
+                raise ConvergenceError("another branch was met at the end of the range")
+            return self.point(end, orbit, tangent), True
+        orbit, value = self.corrected(here, tangent, step)
+        chord = np.append(self.apart(here, orbit), (value - here.value) / self.width)
+        return self.point(value, orbit, chord), False
+
+    def corrected(self, here: Point, tangent, step) -> tuple[PeriodicOrbit, float]:
+        """Bordered Newton from the predicted point."""
+        last, n_q, best = here.orbit, here.orbit.q.size, math.inf
+        x, value = here.x + step * tangent[:-1] * self.size, here.value + step * tangent[-1] * self.width
+        for iteration in np.arange(MOST_ITERATIONS):
             shooting = last.shooting.with_params(**{self.parameter: value})
-            x, value, error = self.newton(shooting, x, value, last, p, tangent, step)
+            crossing = shooting.map(x[:n_q], x[n_q:], last.period)
+            at = Crossing(x[:n_q], x[n_q:], crossing.t, crossing.modes, crossing.events)
+            N = shooting.tangents(at)
+            miss = shooting.miss(x, crossing, N)
+            change = np.append((x - here.x) / self.size, (value - here.value) / self.width)
+            change[list(last.shooting.drift)] = 0.0
+            short = step - change @ tangent
+            error = max(float(np.max(np.abs(N @ miss) / self.size, initial=0.0)), abs(short))
             if error <= self.tol:
+                return shooting.orbit(x, crossing, N, self.size, int(iteration)), value
+            if error > 1e2 * best or np.max(np.abs(change)) > 3.0 * step:
                 break
-        else:
-            raise ConvergenceError(f"Newton's method left a relative error of {error:.3g}")
-        orbit = self.finished(x, value, last)
-        change = np.append(
-            (np.concatenate([orbit.q, orbit.u]) - np.concatenate([last.q, last.u])) / self.size,
-            (value - p) / self.width,
-        )
-        change[list(last.shooting.drift)] = 0.0
-        return value, orbit, change / np.linalg.norm(change)
+            best = min(best, error)
+            D, _ = shooting.derivative(x[:n_q], x[n_q:], N, self.size, crossing.t)
+            k = N.shape[1]
+            A = np.zeros((k + 1, k + 1))
+            A[:k, :k], A[:k, k] = D - np.eye(k), self.by_parameter(shooting, x, N, value, crossing.t)
+            A[k, :k], A[k, k] = (N / self.size[:, None]).T @ tangent[:-1], tangent[-1]
+            move = np.linalg.solve(A, np.append(-miss, short))
+            x, value = x + N @ move[:k], value + move[k] * self.width
+            if not min(self.span) <= value <= max(self.span):
+                raise ConvergenceError(f"Newton's method left the range of {self.parameter}")
+        raise ConvergenceError(f"Newton's method left a relative error of {error:.3g}")
 
-    def newton(self, shooting: Shooting, x, value, last, p, tangent, step):
-        """One bordered iteration."""
-        n_q = last.q.size
-        crossing = shooting.map(x[:n_q], x[n_q:], last.period)
-        at = Crossing(x[:n_q], x[n_q:], crossing.t, crossing.modes, crossing.events)
-        N = shooting.tangents(at)
-        miss = shooting.miss(x, crossing, N)
-        D, _ = shooting.derivative(x[:n_q], x[n_q:], N, self.size, crossing.t)
-        h = 1e-5 * self.width
-        ends = []
-        for shifted in (value + h, value - h):
+    def by_parameter(self, shooting, x, N, value, period) -> np.ndarray:
+        """Derivative of the map by the parameter, in units of its range; differences that stay in the range."""
+        n_q, h, missed = self.n_q, 1e-5 * self.width, []
+        middle = min(max(value, min(self.span) + h), max(self.span) - h)
+        for shifted in (middle + h, middle - h):
             other = shooting.with_params(**{self.parameter: shifted})
-            ends.append(shooting.miss(x, other.map(x[:n_q], x[n_q:], crossing.t), N))
-        by_p = (ends[0] - ends[1]) / (2 * h)
-        k = N.shape[1]
-        A, b = np.zeros((k + 1, k + 1)), np.zeros(k + 1)
-        A[:k, :k], A[:k, k], b[:k] = D - np.eye(k), by_p * self.width, -miss
-        A[k, :k], A[k, k] = (N / self.size[:, None]).T @ tangent[:-1], tangent[-1]
-        here = np.append((x - np.concatenate([last.q, last.u])) / self.size, (value - p) / self.width)
-        here[list(shooting.drift)] = 0.0
-        b[k] = step - here @ tangent
-        move = np.linalg.solve(A, b)
-        change = float(np.max(np.abs(N @ move[:k]) / self.size, initial=0.0) + abs(move[k]))
-        return x + N @ move[:k], value + move[k] * self.width, change
+            missed.append(shooting.miss(x, other.map(x[:n_q], x[n_q:], period), N))
+        return (missed[0] - missed[1]) / (2 * h) * self.width
 
-    def finished(self, x, value, last) -> PeriodicOrbit:
-        """The orbit at a value of the parameter, polished."""
-        n_q = last.q.size
+    def point(self, value, orbit: PeriodicOrbit, along) -> Point:
+        """An orbit with the unit tangent of the branch there, in (x / size, p / width), on the side of `along`."""
+        N, D, k = orbit.tangents, orbit.slope, orbit.slope.shape[0]
+        by_p = self.by_parameter(orbit.shooting, orbit.x, N, value, orbit.period)
+        null = np.linalg.svd(np.column_stack([D - np.eye(k), by_p]))[2][-1]
+        tangent = np.append(N @ null[:k] / self.size, null[k])
+        tangent /= np.linalg.norm(tangent)
+        return Point(value, orbit, tangent if tangent @ along >= 0.0 else -tangent)
+
+    def solved(self, last: PeriodicOrbit, value, x=None) -> PeriodicOrbit:
+        """The orbit at a value of the parameter, from a state nearby."""
+        x, n_q = last.x if x is None else x, last.q.size
         shooting = last.shooting.with_params(**{self.parameter: value})
         crossing = shooting.map(x[:n_q], x[n_q:], last.period)
-        return shooting.solve(
-            Crossing(x[:n_q], x[n_q:], crossing.t, crossing.modes, crossing.events), max(self.tol, 1e-10)
-        )
+        start = Crossing(x[:n_q], x[n_q:], crossing.t, crossing.modes, crossing.events)
+        return shooting.solve(start, max(self.tol, 1e-10))
 
-    # -- marks ---------------------------------------------------------------------------------------------------------
+    def apart(self, here: Point, orbit: PeriodicOrbit) -> np.ndarray:
+        """Distance of two orbits in units of the motion."""
+        change = (orbit.x - here.x) / self.size
+        change[list(orbit.shooting.drift)] = 0.0
+        return change
 
-    def mark(self, before, tangent, value, orbit) -> None:
-        """What happened between the last orbit and this one."""
-        branch = self.branch
-        last, p, index = branch.orbits[-1], float(branch.values[-1]), len(branch.orbits) - 1
-        if before is not None and before[-1] * tangent[-1] < 0.0:
-            branch.marks.append(("fold", 0.5 * (p + value), index))
-        flips = [float(np.min(np.append(o.multipliers.real, 1.0))) + 1.0 for o in (last, orbit)]
-        if flips[0] * flips[1] < 0.0 and last.events == orbit.events:
-            branch.marks.append(("flip", p + (value - p) * flips[0] / (flips[0] - flips[1]), index))
-        if last.events != orbit.events:
-            contacts = [
-                sum(kind in ("impact", "close", "open") for kind, _ in o.events) for o in (last, orbit)
-            ]
-            kind = "grazing" if contacts[0] != contacts[1] else "stick-slip"
-            place = None
-            if kind == "grazing":  # from the side on which the contact stays open
-                begin, at, end = (last, p, value) if contacts[0] < contacts[1] else (orbit, value, p)
-                place = self.grazing_of(begin, at, math.copysign(1.0, end - at))
-            branch.marks.append((kind, self.bisect(last, p, value) if place is None else place, index))
+    def rephased(self, here: Point) -> Point:
+        """The same point with a begin of the period that no event is near to."""
+        orbit = here.orbit
+        at = Crossing(orbit.q, orbit.u, orbit.period, np.zeros(0), orbit.events)
+        shooting, start = orbit.shooting.rephased(at)
+        if shooting is orbit.shooting:
+            return here
+        moved = shooting.solve(start, max(self.tol, 1e-10))
+        # the tangent at the new begin has the side of a neighbour on the branch, followed to there
+        h = 1e-4
+        value = here.value + h * here.tangent[-1] * self.width
+        if not min(self.span) <= value <= max(self.span):
+            h, value = -h, here.value - h * here.tangent[-1] * self.width
+        beside = orbit.shooting.with_params(**{self.parameter: value})
+        x, n_q = here.x + h * here.tangent[:-1] * self.size, orbit.q.size
+        run = beside._run(x[:n_q], x[n_q:], (shooting.begin - orbit.shooting.begin) * beside.span())
+        change = np.append((run.y[:, -1] - moved.x) / self.size, (value - here.value) / self.width) / h
+        return self.point(here.value, moved, change)
 
-    def mark_end(self, forward) -> None:
-        """A grazing in which the branch ends."""
-        branch = self.branch
-        value = self.grazing_of(branch.orbits[-1], float(branch.values[-1]), forward)
-        if value is not None:
-            branch.marks.append(("grazing", value, len(branch.orbits) - 1))
+    # -- behind a grazing ----------------------------------------------------------------------------------------------
 
-    def grazing_of(self, orbit, p, forward) -> float | None:
-        """Where the least gap of contacts that stay open over the period of an orbit vanishes, ahead of it; None if it does not."""
-        gap = least_gap(orbit)
-        if not gap < NEAR:
+    def hop(self, before: Point | None, here: Point) -> Point | None:
+        """The first orbit behind a grazing in which the branch seems to end; it is marked, whether there is one or not."""
+        forward = math.copysign(1.0, here.tangent[-1])
+        value = grazing_of(self, here.orbit, here.value, forward)
+        x, from_impacts = here.x, False
+        if value is None and before is not None:
+            value, part = where_impacts_vanish(self, before, here)
+            x, from_impacts = here.x + part * (here.x - before.x), True
+        if value is None:
             return None
-        value, root = p - forward * 0.1 * self.step * self.width, math.nan
-        try:
-            other = self.finished(np.concatenate([orbit.q, orbit.u]), value, orbit)
-            for _ in np.arange(MOST_SECANTS):
-                gap_other = least_gap(other)
-                if other.events != orbit.events or gap_other == gap:
-                    return None
-                before, root = root, p + gap * (value - p) / (gap - gap_other)
-                if not forward * (root - p) > 0.0 or abs(root - p) > self.width:
-                    return None
-                if abs(root - before) <= 1e-9 * self.width:
-                    break
-                value, other = p, orbit
-                p += 0.8 * (root - p)
-                orbit = self.finished(np.concatenate([orbit.q, orbit.u]), p, orbit)
-                gap = least_gap(orbit)
-        except FAILED:
-            pass  # as near as it gets
-        return float(root) if math.isfinite(root) else None
-
-    def bisect(self, last, p, value) -> float:
-        """The value at which the events of a period change, to 1e-6 of the range."""
-        inside, outside, orbit = p, value, last
-        while abs(outside - inside) > 1e-6 * self.width:
-            middle = 0.5 * (inside + outside)
-            try:
-                found = self.finished(np.concatenate([orbit.q, orbit.u]), middle, orbit)
-            except FAILED:
-                outside = middle
-                continue
-            if found.events == last.events:
-                inside, orbit = middle, found
-            else:
-                outside = middle
-        return 0.5 * (inside + outside)
-
-
-def least_gap(orbit: PeriodicOrbit) -> float:
-    """The least gap over a period among contacts that never close, relative to the largest; infinite if there are none.
-
-    Between steps the gap is the cubic of its values and rates.
-    """
-    closing = {name for kind, name in orbit.events if kind in ("impact", "close", "open")}
-    scheme = replace(orbit.shooting.scheme, dt_max=orbit.period / 400)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        run = orbit.simulate(method=scheme, audit=False)
-    model = orbit.system.bind(0.0, orbit.q, orbit.u)
-    n, least = model.laws.n_N, math.inf
-    open_ones = [
-        k for k in np.arange(n) if model.laws.name[k] not in closing and not np.any(run.modes[k] == 1)
-    ]
-    if not open_ones:
-        return least
-    gaps = np.array([model.gaps(t, q) for t, q in zip(run.t, run.q.T)])[:, open_ones]
-    rates = np.empty_like(gaps)
-    for i, (t, q, u) in enumerate(zip(run.t, run.q.T, run.u.T)):
-        WT, zeta = model.directions(t, q)
-        rates[i] = (WT @ u + zeta)[:n][open_ones]
-    for k, _ in enumerate(open_ones):
-        size = float(np.max(np.abs(gaps[:, k])))
-        turns = np.flatnonzero((rates[:-1, k] < 0.0) & (rates[1:, k] >= 0.0) & (np.diff(run.t) > 0.0))
-        for first in turns:
-            ends = slice(first, first + 2)
-            cubic = CubicHermiteSpline(run.t[ends], gaps[ends, k], rates[ends, k])
-            lows = [float(cubic(t)) for t in cubic.derivative().roots(extrapolate=False)]
-            least = min([least, *(low / size for low in lows)])
-        least = min(least, float(np.min(gaps[:, k])) / size)
-    return least
+        index = len(self.branch.orbits) - 1
+        for away in HOPS:
+            for side in (forward, -forward):
+                other = value + side * away * self.step * self.width
+                if not min(self.span) <= other <= max(self.span):
+                    continue
+                try:
+                    orbit = self.solved(here.orbit, other, x)
+                except FAILED:
+                    continue
+                if same_events(orbit, here.orbit):
+                    continue
+                place = grazing_of(self, orbit, other, -side) if from_impacts else value
+                self.branch.marks.append(("grazing", value if place is None else place, index))
+                return away_from(self.point(other, orbit, side * abs(self.forward)), side)
+        self.branch.marks.append(("grazing", value, index))
+        return None

@@ -9,6 +9,9 @@ tangents, x = x* + N xi, shooting solves
 by Newton's method; the eigenvalues of the derivative of the map at the orbit are its Floquet multipliers. Derivatives are extrapolated
 central differences of runs of `event-driven`; they exist where the neighbouring runs pass the same events in the same order, which is
 checked.
+
+A period of the excitation may begin at any of its instants. Where an event falls upon the begin the map is not smooth there; it is then
+begun in the middle of the longest pause between events (`Shooting.rephased`).
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from nonsmooth.model.start import as_state
 from nonsmooth.schemes.event_driven import EventDriven
 from nonsmooth.simulate import simulate
 
+NEAR_BEGIN = 0.03  # part of a period within which an event is too near to its begin
 PART = 1e-4  # of the size of the motion, by which states are varied
 ROUNDS = 25
 
@@ -59,6 +63,8 @@ class PeriodicOrbit:
     smooth : bool
         Whether all neighbouring runs passed the same events: only then do multipliers mean anything.
     iterations : int
+    t_0 : float
+        Instant of `q` and `u`: zero, or where in the period of the excitation they are taken (no event is near).
     """
 
     system: Any
@@ -71,17 +77,26 @@ class PeriodicOrbit:
     events: tuple[tuple[str, str], ...]
     smooth: bool
     iterations: int
+    t_0: float = 0.0
     shooting: Any = field(repr=False, default=None)
+    tangents: Any = field(repr=False, default=None)  # N
+    slope: Any = field(repr=False, default=None)  # dP/dxi, whose eigenvalues the multipliers are
 
     @property
     def stable(self) -> bool:
         """Whether all multipliers lie inside the unit circle."""
         return bool(np.all(np.abs(self.multipliers) < 1.0))
 
+    @property
+    def x(self) -> np.ndarray:
+        """The state on the section, (q, u)."""
+        return np.concatenate([self.q, self.u])
+
     def simulate(self, periods: float = 1.0, **options: Any) -> Any:
         """Run the system along the orbit."""
         options.setdefault("method", self.shooting.scheme)
-        return simulate(self.system, (0.0, periods * self.period), self.q, self.u, **options)
+        span = (self.t_0, self.t_0 + periods * self.period)
+        return simulate(self.system, span, self.q, self.u, **options)
 
 
 def find_periodic_orbit(
@@ -137,14 +152,15 @@ def find_periodic_orbit(
     shooting = Shooting(system, section, period, returns, tuple(int(i) for i in drift), rtol, max_time)
     q, u = as_state(guess[0], "guess[0]"), as_state(guess[1], "guess[1]")
     start = shooting.to_section(q, u, transient)
+    shooting, start = shooting.rephased(start)
     return shooting.solve(start, tol)
 
 
 class Crossing:
-    """A state on the section and how it was reached."""
+    """A state on the section and how it was reached: after which time, by which events, at which parts of the period."""
 
-    def __init__(self, q, u, t, modes, events):
-        self.q, self.u, self.t, self.modes, self.events = q, u, t, modes, events
+    def __init__(self, q, u, t, modes, events, parts=()):
+        self.q, self.u, self.t, self.modes, self.events, self.parts = q, u, t, modes, events, parts
 
     @property
     def x(self) -> np.ndarray:
@@ -157,14 +173,43 @@ class Shooting:
     def __init__(self, system, section, period, returns, drift, rtol, max_time):
         self.system, self.section, self.returns, self.drift = system, section, returns, drift
         self.period, self.max_time = period, max_time
+        self.begin = 0.0  # where in the period of the excitation, as a part of it
         self.scheme = EventDriven(rtol=rtol)
 
     def with_params(self, **changes) -> Shooting:
         """The same map of the system with other parameters."""
+        return self._changed(system=self.system.with_params(**changes))
+
+    def _changed(self, **changes) -> Shooting:
         other = Shooting.__new__(Shooting)
-        other.__dict__.update(self.__dict__)
-        other.system = self.system.with_params(**changes)
+        other.__dict__.update(self.__dict__, **changes)
         return other
+
+    @property
+    def t_0(self) -> float:
+        """Instant at which a period begins."""
+        return 0.0 if self.section is not None else self.begin * self.span()
+
+    def rephased(self, at: Crossing) -> tuple[Shooting, Crossing]:
+        """The map begun in the middle of the longest pause between events, where one is near the begin, and the state there."""
+        if self.section is not None:
+            return self, at
+        parts = np.array(self.map(at.q, at.u).parts)
+        if not parts.size or (parts.min() > NEAR_BEGIN and parts.max() < 1.0 - NEAR_BEGIN):
+            return self, at
+        ends = np.append(parts, parts[0] + 1.0)
+        longest = int(np.argmax(np.diff(ends)))
+        shift = 0.5 * (ends[longest] + ends[longest + 1]) % 1.0
+        result = self._run(at.q, at.u, max(shift, 1e-3) * self.span())
+        there = Crossing(
+            result.q[:, -1].copy(), result.u[:, -1].copy(), at.t, result.modes[:, -1].copy(), at.events
+        )
+        return self._changed(begin=self.begin + shift), there
+
+    def _run(self, q, u, length):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return simulate(self.system, (self.t_0, self.t_0 + length), q, u, self.scheme, audit=False)
 
     # -- the map -------------------------------------------------------------------------------------------------------
 
@@ -191,46 +236,44 @@ class Shooting:
         return self._cross(q, u, self.returns, guess)
 
     def _cross(self, q, u, count, guess) -> Crossing:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if self.section is None:
-                result = simulate(self.system, (0.0, self.span()), q, u, self.scheme, audit=False)
-                return self._at(result, result.t.size - 1, result.t[-1])
-            length = 1.5 * guess if guess else min(1.0, self.max_time)
-            while True:
-                result = simulate(self.system, (0.0, length), q, u, self.scheme, audit=False)
-                hits = [
-                    e.t for e in result.events if (e.kind, e.name) == self.section and e.t > 1e-9 * length
-                ]
-                if len(hits) >= count:
-                    t = hits[count - 1]
-                    return self._at(result, int(np.flatnonzero(result.t <= t * (1 + 1e-14))[-1]), t)
-                if length >= self.max_time:
-                    raise ConvergenceError(
-                        f"the event {self.section} was met {len(hits)} of {count} times in {length:g}: start nearer to the orbit, or name "
-                        f"another section (met were {sorted({(e.kind, e.name) for e in result.events})[:6]})."
-                    )
-                length = min(2.0 * length, self.max_time)
+        if self.section is None:
+            result = self._run(q, u, self.span())
+            return self._at(result, result.t.size - 1, result.t[-1])
+        length = 1.5 * guess if guess else min(1.0, self.max_time)
+        while True:
+            result = self._run(q, u, length)
+            hits = [e.t for e in result.events if (e.kind, e.name) == self.section and e.t > 1e-9 * length]
+            if len(hits) >= count:
+                t = hits[count - 1]
+                return self._at(result, int(np.flatnonzero(result.t <= t * (1 + 1e-14))[-1]), t)
+            if length >= self.max_time:
+                raise ConvergenceError(
+                    f"the event {self.section} was met {len(hits)} of {count} times in {length:g}: start nearer to the orbit, or name "
+                    f"another section (met were {sorted({(e.kind, e.name) for e in result.events})[:6]})."
+                )
+            length = min(2.0 * length, self.max_time)
 
     def _at(self, result, column, t) -> Crossing:
-        passed = tuple((e.kind, e.name) for e in result.events if e.t <= t * (1 + 1e-14))
+        passed = [e for e in result.events if e.t <= t + 1e-14 * abs(t)]
+        length = float(t - result.t[0])
         return Crossing(
             result.q[:, column].copy(),
             result.u[:, column].copy(),
-            float(t),
+            length,
             result.modes[:, column].copy(),
-            passed,
+            tuple((e.kind, e.name) for e in passed),
+            tuple((e.t - result.t[0]) / length for e in passed) if length else (),
         )
 
     # -- the section ---------------------------------------------------------------------------------------------------
 
     def tangents(self, at: Crossing) -> np.ndarray:
         """Basis of the directions in which the state may be varied, columns."""
-        model = self.system.bind(0.0, at.q, at.u)
+        model = self.system.bind(self.t_0, at.q, at.u)
         laws, n_q, n_u = model.laws, at.q.size, at.u.size
         if self.section is None:
             at = self._with_modes(at)
-        WT, _ = model.directions(0.0, at.q)
+        WT, _ = model.directions(self.t_0, at.q)
         rows_q, rows_u = [], []
         for law in range(laws.n_laws):
             rows = range(laws.row[law], laws.row[law] + laws.dim[law])
@@ -254,9 +297,7 @@ class Shooting:
         return np.hstack(blocks)
 
     def _with_modes(self, at: Crossing) -> Crossing:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            result = simulate(self.system, (0.0, 1e-6 * self.span()), at.q, at.u, self.scheme, audit=False)
+        result = self._run(at.q, at.u, 1e-6 * self.span())
         return Crossing(at.q, at.u, 0.0, result.modes[:, 0], ())
 
     def miss(self, x, crossing: Crossing, N) -> np.ndarray:
@@ -272,10 +313,7 @@ class Shooting:
 
     def sizes(self, start: Crossing) -> np.ndarray:
         """Size of the motion in each component over a period."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            length = start.t if start.t > 0 else self.span()
-            result = simulate(self.system, (0.0, length), start.q, start.u, self.scheme, audit=False)
+        result = self._run(start.q, start.u, start.t if start.t > 0 else self.span())
         size = np.concatenate([np.ptp(result.q, axis=1), np.ptp(result.u, axis=1)])
         return np.maximum(size, 1e-6 * np.max(size))
 
@@ -341,29 +379,24 @@ class Shooting:
                 f"shooting stopped after {ROUNDS} iterations with relative error {error:.3g} (wanted {tol:.3g}): start nearer to the "
                 "orbit, or ask for less."
             )
+        return self.orbit(x, crossing, N, size, iteration)
+
+    def orbit(self, x, crossing: Crossing, N, size, iterations) -> PeriodicOrbit:
+        """The orbit through a fixed point x, reached again at `crossing`, with its multipliers."""
+        n_q = crossing.q.size
         D, smooth = self.derivative(x[:n_q], x[n_q:], N, size, crossing.t)
         values = np.linalg.eigvals(D)
         values = values[np.argsort(-np.abs(values))]
-        values = (
-            values.real
-            if np.all(np.abs(values.imag) <= 1e-9 * max(1.0, float(np.max(np.abs(values), initial=0.0))))
-            else values
-        )
+        largest = float(np.max(np.abs(values), initial=0.0))
+        if np.all(np.abs(values.imag) <= 1e-9 * max(1.0, largest)):
+            values = values.real
         change = np.zeros(n_q)
         change[list(self.drift)] = (crossing.q - x[:n_q])[list(self.drift)]
+        error = float(np.max(np.abs(self._undrifted(crossing.x - x)) / size))
         return PeriodicOrbit(
-            self.system,
-            x[:n_q].copy(),
-            x[n_q:].copy(),
-            crossing.t,
-            change,
-            values,
-            error,
-            crossing.events,
-            smooth,
-            iteration,
-            self,
-        )
+            self.system, x[:n_q].copy(), x[n_q:].copy(), crossing.t, change, values, error, crossing.events, smooth, iterations, self.t_0,
+            self, N, D,
+        )  # fmt: skip
 
 
 def _no_state(exc: Exception) -> bool:
