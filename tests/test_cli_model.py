@@ -21,6 +21,9 @@ system = ns.MechanicalSystem([[1.0]], force, ns.Contact(gap, restitution=0.5, na
 def problem():
     return ns.problems.acary_ball(t_end=0.5)
 
+world = ns.World(gravity=(0, -2.0), material=ns.Material(restitution=0.5))
+world.add(ns.Body(ns.Disk(0.1), mass=1.0, position=(0, 1.1), name="ball"), ns.HalfPlane(name="floor"))
+
 number = 7
 """
 
@@ -71,6 +74,22 @@ def test_own_problem_and_parameters():
         "--json", "run", "my_model.py:system", "--q0", "1", "--t-end", "0.5", "--dt", "1e-2", "--set", "g=4.0"
     )
     assert json.loads(shown.stdout)["q_end"][0] == pytest.approx(0.5)
+
+
+def test_own_world_brings_its_start(tmp_path):
+    given = ("--t-end", "0.5", "--dt", "1e-3", "--report", "w.html", "--animate", "w.gif")
+    shown = call("--json", "run", "my_model.py:world", *given)
+    assert shown.exit_code == 0, text(shown)
+    assert json.loads(shown.stdout)["q_end"][:2] == pytest.approx([0.0, 0.85])
+    assert '"dim":2' in (tmp_path / "w.html").read_text() and (tmp_path / "w.gif").read_bytes()[:4] == b"GIF8"
+    shown = call("--json", "run", "my_model.py:world", "--q0", "0,2.1,0", "--t-end", "0.5", "--dt", "1e-3")
+    assert json.loads(shown.stdout)["q_end"][1] == pytest.approx(1.85)
+
+
+def test_films_are_refused_before_the_run_where_ffmpeg_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    shown = call("run", "my_model.py:world", "--t-end", "0.5", "--dt", "1e-3", "--animate", "w.mp4")
+    assert shown.exit_code == 2 and "ffmpeg" in text(shown) and "wall time" not in text(shown)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """`nonsmooth contact solve` and `bench`."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -7,22 +8,25 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from nonsmooth.cli.contact import app
+from nonsmooth.cli import app
 from nonsmooth.contact.fclib import read_fclib
 from nonsmooth.contact.profiles import profile_curves
 from nonsmooth.contact.residual import residual
 
 DATA = Path(__file__).parents[1] / "data" / "contact"
-run = CliRunner().invoke
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["contact", *arguments])
 
 
 def test_solve_writes_a_solution(tmp_path):
     out = tmp_path / "solved.hdf5"
-    done = run(app, ["solve", str(DATA / "Box_Stacks-i0122-82-5.hdf5"), "--output", str(out), "--guess", "1"])
+    done = run("solve", str(DATA / "Box_Stacks-i0122-82-5.hdf5"), "--output", str(out), "--guess", "1")
     assert done.exit_code == 0 and "solved" in done.output
     problem = read_fclib(out)
     assert residual(problem, problem.solution["r"]).unit <= 1e-8
-    again = run(app, ["solve", str(DATA / "Rover1041.hdf5"), "--output", str(out)])
+    again = run("solve", str(DATA / "Rover1041.hdf5"), "--output", str(out))
     assert again.exit_code == 5 and "overwrite" in again.output
 
 
@@ -43,14 +47,14 @@ def test_solve_writes_a_solution(tmp_path):
     ],
 )
 def test_exit_codes(arguments, code):
-    assert run(app, arguments).exit_code == code
+    assert run(*arguments).exit_code == code
 
 
 def test_bench_draws_a_profile(tmp_path):
     for name in ("Rover1041", "NESpheres_10_1"):
         shutil.copy(DATA / f"{name}.hdf5", tmp_path)
     picture = tmp_path / "profile.png"
-    done = run(app, ["bench", str(tmp_path), "--methods", "auto,nsgs", "--picture", str(picture)])
+    done = run("bench", str(tmp_path), "--methods", "auto,nsgs", "--picture", str(picture))
     assert done.exit_code == 0, done.output
     assert "auto           solves 2 of 2" in done.output and picture.stat().st_size > 5000
 
@@ -60,3 +64,12 @@ def test_profile_curves():
     assert list(tau) == [1.0, 2.0, 4.0, 8.0]
     np.testing.assert_allclose(share[:, 0], [0.25, 0.25, 0.5, 0.5])
     np.testing.assert_allclose(share[:, 1], [0.5, 0.75, 0.75, 0.75])
+
+
+def test_answers_for_programs():
+    file = str(DATA / "FC2D_SliderCrankLagrangian00000.hdf5")
+    told = json.loads(CliRunner().invoke(app, ["--json", "contact", "solve", file]).stdout)
+    assert told["success"] and told["residual"] <= 1e-8 and told["dim"] == 2
+    assert CliRunner().invoke(app, ["--quiet", "contact", "solve", file]).output == ""
+    wrong = CliRunner().invoke(app, ["--json", "contact", "solve", file, "--method", "magic"])
+    assert wrong.exit_code == 2 and json.loads(wrong.stdout)["error"] == "UsageError"

@@ -224,7 +224,7 @@ def test_contradictory_joints_are_refused_by_name():
 
 def test_scene_comes_from_the_bodies():
     world = bouncing_disk()
-    assert [shape.kind for shape in world.draw] == ["ground", "circle"]
+    assert [shape.kind for shape in world.draw] == ["ground", "circle", "force"]
     q, _ = world.start()
     tracks = world.draw[1].track(np.zeros(1), q[:, None], None)
     np.testing.assert_allclose(tracks["at"], [[0, 1]])

@@ -62,6 +62,21 @@ def test_film_needs_ffmpeg(run, tmp_path, monkeypatch):
         run.animate(tmp_path / "run.mp4")
 
 
+def test_any_door_has_a_scene_by_shapes_given_to_the_page(tmp_path):
+    fall = ns.solve_ivp(lambda t, y: np.array([y[1], -2.0]), (0, 1), [1.0, 0.0], rtol=1e-8)
+    shapes = [ns.draw.Ground((0, 0), (0, 1)), ns.draw.Circle(lambda y: (0.0, y[0]), 0.1)]
+    fall.report(tmp_path / "run.html", draw=shapes)
+    fall.animate(tmp_path / "run.gif", draw=shapes[1], seconds=0.2, fps=10, size=(64, 48))
+    scene = data_of((tmp_path / "run.html").read_text())["scene"]
+    assert (
+        scene["dim"] == 2
+        and scene["high"][1] == pytest.approx(1.1)
+        and scene["low"][1] == pytest.approx(-0.1)
+    )
+    with pytest.raises(InputError, match=r"`draw`\[1\] is of class int"):
+        fall.report(tmp_path / "new.html", draw=[shapes[1], 3])
+
+
 def test_refusals(run, tmp_path):
     with pytest.raises(InputError, match="draw="):
         bouncing().animate(tmp_path / "run.gif")
@@ -84,6 +99,18 @@ def test_results_and_systems_in_a_notebook(run):
         [[1.0]], 0.0, ns.Contact(lambda t, q: q[0], name="<b>floor"), params={"m": 2.0}
     )
     assert "&lt;b&gt;floor" in system._repr_html_() and "parameter m" in system._repr_html_()
+    world = ns.World(name="yard")
+    world.add(ns.Body(ns.Disk(0.1), mass=1.0, position=(0, 1), name="<i>ball"), ns.HalfPlane(name="floor"))
+    assert "<td" in world._repr_html_() and "&lt;i&gt;ball on floor" in world._repr_html_()
+    assert repr(world) == "<World yard (plane): 1 bodies, 0 structures, 0 elements, 1 surfaces>"
+    relay = ns.FilippovSystem(None, [ns.sign_term(1.0, [1.0], [1.0], name="relay")], names=["x"])
+    problem = ns.ContactProblem(np.eye(3), [-1.0, 0.2, 0.0], mu=0.5, dim=3)
+    lcp = ns.solve_lcp([[2.0]], [-1.0])
+    for shown, word in (
+        (relay, "relay"), (problem, "1 contacts"), (ns.solve_contact(problem), "residual"), (lcp, "0.5"), (run.audit, "worst gap"),
+        (ns.diagnose(world), "degrees of freedom"), (run.profile(), "steps"),
+    ):  # fmt: skip
+        assert word in shown._repr_html_() and re.match("<(table|pre)>", shown._repr_html_())
     broken = bouncing()
     broken.params = 5
     assert "no report" in broken._repr_html_()

@@ -54,13 +54,16 @@ def test_events_and_modes(thrown):
         Result([0.0, 1.0], y=[[0.0, 1.0]]).plot.modes()
 
 
-def test_energy_of_a_run_of_simulate_and_of_no_other(thrown):
+def test_energy_of_a_model_or_of_a_given_function(thrown):
     system = ns.MechanicalSystem([[2.0]], -4.0, potential=lambda t, q: 4.0 * q[0])
     ax = ns.simulate(system, (0, 1), [0.0], [1.0], dt=0.01).plot.energy()
     assert [line.get_label() for line in ax.lines] == ["kinetic", "potential", "total"]
     assert np.allclose(ax.lines[2].get_ydata(), 1.0, atol=1e-12)
-    with pytest.raises(InputError, match="mechanical model"):
+    with pytest.raises(InputError, match="of=lambda"):
         thrown.plot.energy()
+    mine = new_figure(3, 3).subplots()
+    assert thrown.plot.energy(mine, of=lambda t, y: 2.0 * y[0] + 0.5 * y[1] ** 2) is mine
+    assert np.allclose(mine.lines[0].get_ydata(), 2.0, atol=1e-8)
 
 
 def test_convergence_of_a_first_order_family():

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import nonsmooth as ns
 from nonsmooth.errors import InputError, OutputExistsError, ShapeError, StorageError
 from nonsmooth.results.columns import kept_columns
-from nonsmooth.results.report import report_page
+from nonsmooth.results.losses import losses_by_law
+from nonsmooth.results.report import report_page, scene_of
 from nonsmooth.results.report.encode import island, text
 from nonsmooth.results.result import Result
 from nonsmooth.results.stream import StreamWriter
@@ -101,6 +102,22 @@ def test_summary_events_and_parameters_in_words():
     ):
         assert phrase in words
     assert data_of(page)["events"][0][1:] == ["impact", "floor"]
+
+
+def test_energy_is_told_law_by_law():
+    """A block slides to rest (friction takes m u^2 / 2) and hits a wall first (the wall takes 1 - e^2 of it)."""
+    wall = ns.Contact(lambda t, q: 1.0 - q[0], restitution=0.5, name="wall")
+    system = ns.MechanicalSystem(
+        2.0, 0.0, wall, ns.FrictionElement(lambda t, q: np.array([1.0]), 0.5, name="pad")
+    )
+    hit = 2.0**2 - 2 * 0.25 * 1.0  # square of the speed at the wall
+    for settings_ in ({"rtol": 1e-8}, {"dt": 1e-4}):
+        run = ns.simulate(system, (0, 5), [0.0], [2.0], **settings_)
+        losses = dict(losses_by_law(run))
+        assert losses["wall"] == pytest.approx(0.75 * hit, rel=2e-3)
+        assert losses["pad"] == pytest.approx(4.0 - 0.75 * hit, rel=6e-3)
+        assert re.search(r"By law: wall 2\.6\d, pad 1\.3\d\.", report_page(run))
+    assert losses_by_law(ns.simulate(system, (0, 5), [0.0], [2.0], dt=1e-3, every=5)) == []
 
 
 def hostile(name):
@@ -347,3 +364,42 @@ def test_two_gigabytes_are_reported_within_one(tmp_path):
     Result.load(tmp_path / "run.nsr", lazy=True).report(tmp_path / "run.html")
     assert (tmp_path / "run.html").stat().st_size <= 20e6
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss <= 2**20  # KiB
+
+
+def forces_of(run):
+    """Sum of the contact forces of a scene at its last frame, and their names."""
+    items = [item for item in scene_of(run).items if item["kind"] == "force"]
+    return sum(item["tracks"]["vector"][-1] for item in items), [item["name"] for item in items]
+
+
+def test_forces_of_a_world_at_rest_carry_its_weight():
+    """A disk on a disk in the valley of a circle, and a box that slides on a plane in space."""
+    world = ns.World(gravity=(0.0, -10.0))
+    a, b = (
+        world.add(ns.Body(ns.Disk(0.1), mass=1.0, position=(0.0, y), name=n))
+        for y, n in ((-0.9, "a"), (-0.7, "b"))
+    )
+    world.contact(a, ns.Circle(1.0, inside=True))
+    world.contact(b, a)
+    total, names = forces_of(ns.simulate(world, (0, 0.05), dt=1e-3))
+    assert names == ["a on circle 0", "a on b"]
+    assert total == pytest.approx(
+        [0.0, 10.0], abs=1e-9
+    )  # on the lower disk: 20 from the valley, -10 from above
+    world = ns.World(gravity=(0.0, 0.0, -10.0), material=ns.Material(friction=0.5))
+    box = ns.Body(ns.Box(0.2, 0.3, 0.2), mass=1.5, position=(0, 0, 0.1), velocity=(1.0, 0.0, 0.0), name="box")
+    world.add(box, ns.Plane(name="floor"))
+    run = ns.simulate(world, (0, 0.05), dt=1e-3)
+    total, names = forces_of(run)
+    assert len(names) == 8 and total == pytest.approx([-7.5, 0.0, 15.0], abs=1e-6)  # it still slides
+    corners = [i["tracks"]["at"][-1] for i in scene_of(run).items if i["kind"] == "force"]
+    assert sorted({round(float(z), 2) for _, _, z in corners}) == [0.0, 0.2]
+    assert "box.wx" in report_page(run) and "box.qw" in report_page(run)
+
+
+def test_joints_of_a_world_are_marked():
+    world = ns.World()
+    rod = world.add(ns.Body(mass=1.0, inertia=0.1, position=(0.5, 0.0), name="rod"))
+    world.add(ns.Revolute(world.ground, rod, at=(0.0, 0.0), name="pin"))
+    mark = world.draw[-1]
+    assert mark.name == "pin" and np.allclose(mark.at(np.array([0.0, -0.5, -np.pi / 2])), 0.0)

@@ -10,12 +10,15 @@ import typer
 
 from nonsmooth.errors import InputError, StorageError
 
+from .frame import UsageError, guarded, say, tell
+
 app = typer.Typer(help="Frictional-contact problems in FCLIB files.", no_args_is_help=True)
 
-NOT_SOLVED, STORAGE, USAGE = 4, 5, 2
+NOT_SOLVED = 4
 
 
 @app.command()
+@guarded
 def solve(
     file: Annotated[Path, typer.Argument(help="FCLIB problem (HDF5).")],
     method: Annotated[
@@ -46,32 +49,40 @@ def solve(
     try:
         problem = read_fclib(file, untrusted=untrusted)
         if guess > len(problem.guesses) or guess < 0:
-            typer.echo(
-                f"{file} holds {len(problem.guesses)} guesses; number {guess} was asked for.", err=True
-            )
-            raise typer.Exit(USAGE)
+            raise UsageError(f"{file} holds {len(problem.guesses)} guesses; number {guess} was asked for.")
         start = problem.guesses[guess - 1] if guess else None
         options = {} if facets is None else {"facets": facets}
         result = solve_contact(problem, method, tol=tol, max_iter=max_iter, guess=start, **options)
         if output is not None:
             write_fclib(output, problem, solution=result, overwrite=overwrite)
-    except StorageError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(STORAGE) from None
     except InputError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(USAGE) from None
-    typer.echo(f"{file.name}: {problem.n_contacts} contacts in {problem.dim}-D")
-    typer.echo(f"  {'solved' if result.success else 'NOT solved'}: {result.message}")
-    typer.echo(
+        raise UsageError(str(error)) from error
+    say(f"{file.name}: {problem.n_contacts} contacts in {problem.dim}-D")
+    say(f"  {'solved' if result.success else 'NOT solved'}: {result.message}")
+    say(
         f"  residual  unit {result.residual_unit:.3e}   scaled {result.residual_scaled:.3e}   cone {result.cone:.1e}"
     )
-    typer.echo(f"  method    {result.method}, {result.iterations} iterations")
+    say(f"  method    {result.method}, {result.iterations} iterations")
+    told = (
+        "success",
+        "message",
+        "method",
+        "iterations",
+        "residual",
+        "residual_unit",
+        "residual_scaled",
+        "cone",
+    )
+    tell(
+        {"file": str(file), "contacts": problem.n_contacts, "dim": problem.dim}
+        | {name: getattr(result, name) for name in told}
+    )
     if not result.success:
         raise typer.Exit(NOT_SOLVED)
 
 
 @app.command()
+@guarded
 def bench(
     directory: Annotated[Path, typer.Argument(help="Folder with FCLIB problems.")],
     methods: Annotated[
@@ -92,21 +103,15 @@ def bench(
     unknown = [m for m in names if m not in METHODS]
     files = sorted(directory.glob("*.hdf5")) if directory.is_dir() else []
     if unknown or not names:
-        typer.echo(f"unknown methods: {', '.join(unknown)}; choose from {', '.join(METHODS)}.", err=True)
-        raise typer.Exit(USAGE)
+        raise UsageError(f"unknown methods: {', '.join(unknown)}; choose from {', '.join(METHODS)}.")
     if not files:
-        typer.echo(f"{directory}: no *.hdf5 files found.", err=True)
-        raise typer.Exit(STORAGE)
-    try:
-        problems = {path.stem: read_fclib(path) for path in files}
-    except StorageError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(STORAGE) from None
+        raise StorageError(f"{directory}: no *.hdf5 files found.")
+    problems = {path.stem: read_fclib(path) for path in files}
     first = next(iter(problems.values()))
 
     def show(name, method, seconds, result):
         state = "ok" if result.success else "--"
-        typer.echo(
+        say(
             f"{name:40s} {method:14s} {state}  {1e3 * seconds:10.3f} ms  residual {result.residual:.1e}  {result.method}"
         )
 
@@ -115,10 +120,10 @@ def bench(
             solve_contact(first, method, tol=tol, max_iter=20)  # compile outside the clock
         profile = measure_methods(problems, names, tol=tol, time_limit=time_limit, progress=show)
     except InputError as error:  # a method that cannot take one of the problems
-        typer.echo(str(error), err=True)
-        raise typer.Exit(USAGE) from None
-    for j, method in enumerate(names):
-        solved = int((profile.seconds[:, j] < float("inf")).sum())
-        typer.echo(f"{method:14s} solves {solved} of {len(files)} to {tol:.0e}")
+        raise UsageError(str(error)) from error
+    solved = {m: int((profile.seconds[:, j] < float("inf")).sum()) for j, m in enumerate(names)}
+    for method, count in solved.items():
+        say(f"{method:14s} solves {count} of {len(files)} to {tol:.0e}")
     plot_profile(profile, picture, title=f"{len(files)} contact problems, residual {tol:.0e}")
-    typer.echo(f"performance profile written to {picture}")
+    say(f"performance profile written to {picture}")
+    tell({"problems": len(files), "tol": tol, "solved": solved, "picture": str(picture)})

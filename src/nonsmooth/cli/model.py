@@ -39,8 +39,8 @@ class UserRun:
             return solve_filippov(self.target, span, self._start("--q0", self.q0), **settings)
         from nonsmooth.simulate import simulate
 
-        if not hasattr(self.target, "quaternions"):  # a world brings its start
-            return simulate(self.target, span, **settings)
+        if hasattr(self.target, "start"):  # a world knows where its bodies are, and can be told otherwise
+            return simulate(self.target, span, self.q0, self.u0, **settings)
         q0 = self._start("--q0", self.q0)
         u0 = [0.0] * len(q0) if self.u0 is None else self.u0
         return simulate(self.target, span, q0, u0, **settings)

@@ -107,6 +107,7 @@ def _pages(
 ) -> list[tuple[Path, Callable[..., None]]]:
     """Pages to write after the run, their places checked before it."""
     from nonsmooth.errors import InputError
+    from nonsmooth.results.animation import checked_film
     from nonsmooth.results.report.write import checked_path
 
     pages: list[tuple[Path, Callable[..., None]]] = []
@@ -115,7 +116,7 @@ def _pages(
             checked_path(report, (".html", ".htm"), overwrite)
             pages.append((report, lambda result, path: result.report(path, overwrite=True)))
         if animate is not None:
-            checked_path(animate, (".html", ".htm", ".gif", ".mp4"), overwrite)
+            checked_film(animate, overwrite)
             pages.append((animate, lambda result, path: result.animate(path, overwrite=True)))
     except InputError as error:
         raise UsageError(str(error)) from error

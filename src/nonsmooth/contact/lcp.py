@@ -73,6 +73,13 @@ class LCPResult:
     unique: bool | None = None
     isolated: bool | None = None
 
+    def _repr_html_(self) -> str:
+        from nonsmooth.results.notebook import table
+
+        shown = ("z", "w", "residual", "message", "method", "iterations", "unique", "isolated")
+        title = f"LCPResult: {'solved' if self.success else 'NOT solved'}"
+        return table(title, [(name, str(getattr(self, name))) for name in shown])
+
 
 @dataclass
 class NoSolutionCertificate:

@@ -209,6 +209,11 @@ class ContactProblem:
         form = "global" if self.global_form is not None else "local"
         return f"<ContactProblem {form}, {self.n_contacts} contacts in {self.dim}-D>"
 
+    def _repr_html_(self):
+        from nonsmooth.results.notebook import text_block
+
+        return text_block(self)
+
     @cached_property
     def blocks(self) -> Blocks:
         """W as sorted block rows with every diagonal block present (shape of `data`: (blocks, dim, dim))."""

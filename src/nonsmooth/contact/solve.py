@@ -89,9 +89,15 @@ class ContactResult:
         self.message = message
 
     def _repr_html_(self):
-        from nonsmooth.results.notebook import text_block
+        from nonsmooth.results.notebook import table
 
-        return text_block(repr(self))
+        words = ("method", "iterations", "message")
+        sizes = ("residual", "residual_scaled", "residual_unit", "cone")
+        return table(
+            f"ContactResult: {'solved' if self.success else 'NOT solved'}, {self.r.size} impulses",
+            [(name, str(getattr(self, name))) for name in words]
+            + [(name.replace("_", " "), f"{getattr(self, name):.3e}") for name in sizes],
+        )
 
     def __repr__(self):
         return (

@@ -11,6 +11,7 @@ import numpy as np
 from nonsmooth._core.records.laws import FREE
 from nonsmooth.model.start import length_scale
 from nonsmooth.model.statics import _scaled, bound_model, joint_forces
+from nonsmooth.results.notebook import Shown
 
 #: A row whose part outside the span of the others is smaller than this, relative to its length, depends on them.
 RANK = 1e-10
@@ -18,7 +19,7 @@ STIFF = 1e3
 
 
 @dataclass
-class Diagnosis:
+class Diagnosis(Shown):
     """What `diagnose` found; printed as plain sentences.
 
     Attributes

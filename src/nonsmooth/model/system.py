@@ -193,7 +193,8 @@ class MechanicalSystem:
                 (self.joints, "joints"), (self.nonholonomic, "nonholonomic constraints"),
             ) if items
         ]  # fmt: skip
-        return f"<MechanicalSystem {self.name or ''}: {', '.join(parts) or 'no laws'}>"
+        title = f"MechanicalSystem {self.name}" if self.name else "MechanicalSystem"
+        return f"<{title}: {', '.join(parts) or 'no laws'}>"
 
     def _repr_html_(self) -> str:
         from nonsmooth.results.notebook import system_table

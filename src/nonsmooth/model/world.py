@@ -393,7 +393,24 @@ class World:
             (len(self.surfaces), "surfaces"),
         ]
         place = "plane" if self.dim == 2 else "space"
-        return f"<World {self.name or ''}({place}): {', '.join(f'{n} {word}' for n, word in counts)}>"
+        title = f"World {self.name}" if self.name else "World"
+        return f"<{title} ({place}): {', '.join(f'{n} {word}' for n, word in counts)}>"
+
+    def _repr_html_(self) -> str:
+        from nonsmooth.results.notebook import table
+
+        kinds = ("structures", "elements", "surfaces")
+        rows = [("bodies", [body for body in self.bodies[1:] if not isinstance(body, Node)])]
+        rows += [(kind, getattr(self, kind)) for kind in kinds] + [("contacts", self._contacts())]
+        named = [
+            (kind, ", ".join(str(item.name or f"number {k}") for k, item in enumerate(items)))
+            for kind, items in rows
+            if items
+        ]
+        return table(
+            repr(self).strip("<>"),
+            named + [(f"parameter {name}", str(value)) for name, value in self.params.items()],
+        )
 
 
 def _gravity(gravity: Any) -> np.ndarray:

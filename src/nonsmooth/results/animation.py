@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ def write_animation(
     size: tuple[int, int] = (560, 420),
     title: str | None = None,
     frames: int | None = None,
+    draw: Sequence[Any] | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write the moving scene of a run.
@@ -36,7 +37,7 @@ def write_animation(
     Parameters
     ----------
     result : Result
-        Of a model with shapes: ``MechanicalSystem(..., draw=[...])``.
+        Of a model with shapes, ``MechanicalSystem(..., draw=[...])``, or of any door with `draw` here.
     path : path-like
         Ends in ``.html`` (can be turned, zoomed and stopped), ``.gif``, or ``.mp4`` (needs the program ffmpeg).
     seconds, fps : float, int
@@ -46,6 +47,8 @@ def write_animation(
     title : str, optional
     frames : int, optional
         Frames of the page.
+    draw : sequence of shapes, optional
+        Shapes of the scene instead of those of the model; their functions get the coordinates q, or y where a run has no q.
     overwrite : bool
         A former file of the same kind is replaced anyway, anything else only if this is True.
 
@@ -55,7 +58,7 @@ def write_animation(
         No shapes, an unknown ending, or no ffmpeg.
     OutputExistsError, StorageError
     """
-    target = checked_path(path, (".html", ".htm", ".gif", ".mp4"), overwrite)
+    target = checked_film(path, overwrite)
     check_frames(frames)
     if not (0 < seconds <= 600 and 1 <= fps <= 100):
         raise RangeError(
@@ -64,18 +67,14 @@ def write_animation(
     if len(size) != 2 or not all(isinstance(n, int) and 16 <= n <= 4096 for n in size):
         raise RangeError(f"`size` is {size!r}: two whole numbers from 16 to 4096 are wanted.")
     ending = target.suffix.lower()
-    if ending == ".mp4" and shutil.which("ffmpeg") is None:
-        raise InputError(
-            f"`path` is {str(path)!r}: films need the program ffmpeg, which is not installed; write .gif or .html."
-        )
-    scene = scene_of(result)
+    scene = scene_of(result, draw=draw)
     if scene is None:
         raise InputError(
-            "the run has no scene: give shapes to the model, MechanicalSystem(..., draw=[nonsmooth.draw.Circle(...), ...]), and "
-            "call `animate` on the result of `simulate`."
+            "the run has no scene: give shapes to the model, MechanicalSystem(..., draw=[nonsmooth.draw.Circle(...), ...]), or to "
+            "the animation, animate(path, draw=[...])."
         )
     if ending in (".html", ".htm"):
-        write_file(target, [report_page(result, title, frames, scene_only=True).encode("utf-8")])
+        write_file(target, [report_page(result, title, frames, True, draw).encode("utf-8")])
         return
     painter = Painter(scene, size)
     count = max(int(round(seconds * fps)), 2)
@@ -84,6 +83,17 @@ def write_animation(
         write_file(target, [_gif(pictures, fps)])
     else:
         _film(pictures, target, size, fps)
+
+
+def checked_film(path: str | os.PathLike[str], overwrite: bool) -> Path:
+    """`path`, if an animation may be written there and can be; said before anything is computed."""
+    target = checked_path(path, (".html", ".htm", ".gif", ".mp4"), overwrite)
+    if target.suffix.lower() == ".mp4" and shutil.which("ffmpeg") is None:
+        raise InputError(
+            f"`path` is {str(path)!r}: films need the program ffmpeg, which is not installed; write .gif or .html, or install "
+            "ffmpeg (Debian: apt-get install ffmpeg)."
+        )
+    return target
 
 
 def _gif(pictures: Iterator[Any], fps: int) -> bytes:

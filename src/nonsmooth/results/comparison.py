@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from nonsmooth.results.notebook import Shown
+
 
 @dataclass
 class Row:
@@ -44,7 +46,7 @@ class Row:
 
 
 @dataclass
-class Comparison:
+class Comparison(Shown):
     """Runs of several methods beside each other: `print` shows the table, `plot` the picture, `slopes` the orders."""
 
     rows: list[Row]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth.errors import NonsmoothError
+from nonsmooth.results.notebook import Shown
 
 TIGHTER = 0.1
 SHORTER = 0.6  # longest step of the second pass, beside the first one's: where steps are as long as they may be, the tolerance says nothing
@@ -23,7 +24,7 @@ LEAST = 1e-14  # of a tolerance; below, a second pass is looser instead
 
 
 @dataclass(eq=False)
-class ErrorEstimate:
+class ErrorEstimate(Shown):
     """Global error of a run, seen against a second one.
 
     Attributes

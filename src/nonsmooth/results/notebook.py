@@ -22,6 +22,15 @@ def report_frame(result: Any) -> str:
     )
 
 
+class Shown:
+    """Base of objects that a notebook shows as they print."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return text_block(self)
+
+
 def system_table(system: Any) -> str:
     """A mechanical system: its laws by name, and its parameters."""
     rows = [
@@ -29,7 +38,9 @@ def system_table(system: Any) -> str:
         for kind in ("contacts", "friction", "elements", "joints", "nonholonomic")
     ]
     rows += [(f"parameter {name}", str(value)) for name, value in system.params.items()]
-    return _table(f"MechanicalSystem {system.name or ''}", [(name, value) for name, value in rows if value])
+    return table(
+        f"MechanicalSystem {system.name or ''}".strip(), [(name, value) for name, value in rows if value]
+    )
 
 
 def _named(items: Any) -> str:
@@ -40,7 +51,8 @@ def _named(items: Any) -> str:
     return ", ".join(name or f"number {k}" for k, name in enumerate(names))
 
 
-def _table(title: str, rows: list[tuple[str, str]]) -> str:
+def table(title: str, rows: list[tuple[str, str]]) -> str:
+    """Names and values under a title."""
     cell = '<t{0} style="text-align:left">{1}</t{0}>'
     body = "".join(
         f"<tr>{cell.format('h', html.escape(name))}{cell.format('d', html.escape(value))}</tr>"

@@ -9,7 +9,7 @@ Every method draws on the matplotlib axes given as `ax`, or on new ones, and ret
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -113,26 +113,38 @@ class Plotter:
             ax.text(0.5, 0.5, "no events", transform=ax.transAxes, ha="center", va="center", color=INK)
         return ax
 
-    def energy(self, ax: Axes | None = None, t_span: tuple[float, float] | None = None) -> Axes:
+    def energy(
+        self,
+        ax: Axes | None = None,
+        t_span: tuple[float, float] | None = None,
+        of: Callable[[float, np.ndarray], float] | None = None,
+    ) -> Axes:
         """Kinetic energy over time, and with a potential also potential energy and their sum.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+        t_span : (float, float), optional
+        of : callable, optional
+            ``of(t, y)``, the energy of a state y (q above u in mechanics). Runs of `solve_ivp`, `solve_filippov` and `solve_dae`, whose
+            equations do not say what energy is, and results read from files need it.
 
         Raises
         ------
         InputError
-            If the result has no mechanical model: of `solve_ivp`, of `solve_filippov`, or read from a file.
+            No mechanical model and no `of`.
         """
-        from nonsmooth.results.report.panels import energies
-
         model = self._result._model
-        if model is None or not hasattr(model, "mass_matrix"):
+        if of is None and (model is None or not hasattr(model, "mass_matrix")):
             raise InputError(
-                "`plot.energy` needs the mechanical model of the run: call it on the result that `simulate` returned."
+                "`plot.energy` needs the mechanical model of the run, which equations y' = f and files do not hold: call it on the "
+                "result that `simulate` returned, or give the energy of a state, plot.energy(of=lambda t, y: ...)."
             )
         columns = columns_of(self._result, t_span)
         at = np.unique(np.linspace(0, columns.t.size - 1, min(_SAMPLE, columns.t.size)).astype(int))
-        rows = energies(columns.t[at], columns.q[:, at], columns.u[:, at], model)
+        rows, names = _energies(columns, at, model, of)
         ax = _axes(ax, 8.0, 2.6)
-        for row, name, colour in zip(rows, ("kinetic", "potential", "total"), (*COLOURS[:2], INK)):
+        for row, name, colour in zip(rows, names, (*COLOURS[:2], INK)):
             ax.plot(columns.t[at], row, color=colour, linewidth=1.2, label=name)
         mark_events(ax, columns)
         ax.set_xlim(*_span(columns, t_span))
@@ -197,6 +209,19 @@ class Plotter:
         ax.set_xlabel("t")
         ax.set_ylabel("step dt")
         return ax
+
+
+def _energies(
+    columns: Columns, at: np.ndarray, model: Any, of: Callable[[float, np.ndarray], float] | None
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Rows of energies at the columns `at`, and their names."""
+    t = columns.t[at]
+    if of is None:
+        from nonsmooth.results.report.panels import energies
+
+        return energies(t, columns.q[:, at], columns.u[:, at], model), ("kinetic", "potential", "total")
+    states = np.vstack([columns.q, columns.u])[:, at] if columns.q.size else columns.y[:, at]
+    return np.array([[float(of(float(time), y)) for time, y in zip(t, states.T)]]), ("energy",)
 
 
 def _axes(ax: Axes | None, width: float, height: float) -> Axes:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth.results.events import counts_text
+from nonsmooth.results.notebook import Shown
 
 SMALL = 0.1  # of the typical step
 APART = 3  # places with fewer long steps between them are one
@@ -44,7 +45,7 @@ class Place:
 
 
 @dataclass
-class Profile:
+class Profile(Shown):
     """What a run spent its steps on.
 
     Attributes

@@ -19,9 +19,22 @@ def velocity_names(result: Any, columns: Any) -> list[str]:
     """Names of the rows of u, after those of q where they belong to each other."""
     n = columns.u.shape[0]
     names = list(getattr(result, "coordinate_names", ()) or ())
+    if n < len(names) == columns.q.shape[0]:
+        turning = _of_bodies(names)
+        return turning if len(turning) == n else [f"u[{i}]" for i in range(n)]
     if len(names) != n or n != columns.q.shape[0] or names == [f"q[{i}]" for i in range(n)]:
         return [f"u[{i}]" for i in range(n)]
     return [f"{name}'" for name in names]
+
+
+def _of_bodies(names: list[str]) -> list[str]:
+    """Velocities of bodies in space: four numbers of a quaternion, box.qw ... box.qz, have three rates, box.wx ... box.wz."""
+    rates = {".qx": ".wx", ".qy": ".wy", ".qz": ".wz"}
+    return [
+        name[:-3] + rates[name[-3:]] if name[-3:] in rates else f"{name}'"
+        for name in names
+        if name[-3:] != ".qw"
+    ]
 
 
 def impulse_names(result: Any, columns: Any, which: str) -> list[str]:

@@ -31,13 +31,44 @@ class Pictured:
         return Plotter(self)
 
     def report(self, path: str | PathLike[str], **options: Any) -> None:
-        """Write the report of the run: one HTML file that needs nothing else; see `nonsmooth.results.report.write_report`."""
+        """Write the report of the run: one HTML file that needs nothing else.
+
+        Parameters
+        ----------
+        path : path-like
+            Ends in ``.html``.
+        title : str, optional
+        frames : int, optional
+            Frames of the moving scene.
+        draw : sequence of shapes, optional
+            The scene, for runs whose model has none: ``solve_ivp``, ``solve_filippov``, results read from files.
+        overwrite : bool
+            Replace a file that is no page.
+
+        Examples
+        --------
+        >>> result.report("run.html", title="Third try")
+        """
         from nonsmooth.results.report import write_report
 
         write_report(self, path, **options)
 
     def animate(self, path: str | PathLike[str], **options: Any) -> None:
-        """Write the moving scene alone as html, gif or mp4; see `nonsmooth.results.animation.write_animation`."""
+        """Write the moving scene alone.
+
+        Parameters
+        ----------
+        path : path-like
+            Ends in ``.html`` (can be turned, zoomed and stopped), ``.gif``, or ``.mp4`` (needs the program ffmpeg).
+        seconds, fps, size
+            Length, frames per second and (width, height) of a gif or film.
+        title, frames, draw, overwrite
+            As in `report`.
+
+        Examples
+        --------
+        >>> result.animate("run.gif", seconds=4, fps=20)
+        """
         from nonsmooth.results.animation import write_animation
 
         write_animation(self, path, **options)

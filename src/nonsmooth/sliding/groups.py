@@ -255,6 +255,19 @@ class FilippovSystem:
         self.names = None if names is None else list(names)
         self._compiled: dict = {}
 
+    def __repr__(self):
+        listed = ", ".join(f"{self.group_name(j)} ({len(g)} regions)" for j, g in enumerate(self.groups))
+        return f"<FilippovSystem: {listed or 'no groups'}>"
+
+    def _repr_html_(self):
+        from nonsmooth.results.notebook import table
+
+        rows = [(self.group_name(j), f"regions {', '.join(g.regions)}") for j, g in enumerate(self.groups)]
+        rows += [("states", ", ".join(self.names))] if self.names else []
+        return table(
+            "FilippovSystem", rows + [(f"parameter {name}", str(v)) for name, v in self.params.items()]
+        )
+
     @property
     def n_regions(self):
         """Number of regions of all groups."""

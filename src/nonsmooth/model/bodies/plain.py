@@ -160,8 +160,8 @@ class PlainRows:
                     columns, share = _columns(self.layout, bodies, k)
                     moves = share != 0.0
                     if np.any(moves):
-                        slope = share[moves] * _slope(group, ends, side, k)[:, moves]
-                        out[:, group.row[moves], columns[moves]] += slope  # no row meets a body twice
+                        change = share[moves] * slope(group, ends, side, k)[:, moves]
+                        out[:, group.row[moves], columns[moves]] += change  # no row meets a body twice
         return out
 
 
@@ -183,7 +183,7 @@ def _columns(layout, bodies, k):
     return np.where(partly, first + offset, columns), np.where(partly, 1.0, share)
 
 
-def _slope(group, ends, side, k):
+def slope(group, ends, side, k):
     """Change of the rows with motion number k of the bodies on one side."""
     e = np.eye(3)[k % 3]
     if group.type.plain_value is None:

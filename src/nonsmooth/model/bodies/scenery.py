@@ -1,4 +1,4 @@
-"""The scene of a world from the shapes of its bodies, its surfaces, springs and rods."""
+"""The scene of a world from the shapes of its bodies, its surfaces, springs, rods and joints, and the forces of its contacts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from nonsmooth._core.bodies.frames import ALONG, HELD
 from nonsmooth.model import drawing as draw
 from nonsmooth.model.bodies.body import matrix_of
 from nonsmooth.model.bodies.plain import Poses
+from nonsmooth.model.bodies.scene_forces import contact_forces
 from nonsmooth.model.bodies.shapes import Box, Capsule, Circle, Disk, Sphere, _Flat
 from nonsmooth.model.joints.joints import Distance
 
 POINT_SIZE = 0.01  # of the size of the scene
 MOST_NODES = 100  # of a structure that are drawn
+MOST_JOINTS = 100  # beyond which they are not marked
+JOINT_COLOUR = "#333333"
 
 
 def scenery(world: Any) -> tuple[Any, ...]:
@@ -31,7 +34,24 @@ def scenery(world: Any) -> tuple[Any, ...]:
     for item in assembly.elements:
         if isinstance(item, Distance):
             shapes.append(draw.Line(_both(world, item), name=assembly.name(item)))
-    return tuple(shapes)
+    return (*shapes, *_joints(world, size), *contact_forces(world))
+
+
+def _joints(world, size):
+    """A dot at every joint that has a place; it moves with the second body."""
+    kind = draw.Circle if world.dim == 2 else draw.Sphere
+    found = []
+    for item in world.elements:
+        at = getattr(item, "at", None)
+        if at is None or not hasattr(item, "rows"):
+            continue
+        number = world._numbers[id(item.b)]
+        placed, place = world.assembly.placed[number], np.zeros(3)
+        place[: world.dim] = at
+        s = (placed.R.T @ (place - placed.x))[None]
+        where = lambda q, number=number, s=s: _moved(world, number, q, s)[0]  # noqa: E731
+        found.append(kind(where, POINT_SIZE * size, name=world.assembly.name(item), colour=JOINT_COLOUR))
+    return found if len(found) <= MOST_JOINTS else []
 
 
 def _touched(assembly):

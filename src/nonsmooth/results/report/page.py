@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 from nonsmooth.results.columns import Columns, kept_columns
 from nonsmooth.results.report.encode import island, packed, text
 from nonsmooth.results.report.panels import panels
-from nonsmooth.results.report.scene import Scene, build_scene
+from nonsmooth.results.report.scene import Scene, build_scene, checked
 from nonsmooth.results.report.summary import sentences
 from nonsmooth.results.report.tables import event_table, pairs, versions
 from nonsmooth.results.report.vendored import program, uplot
@@ -23,12 +24,16 @@ _CHARTS = (
 
 
 def report_page(
-    result: Any, title: str | None = None, frames: int | None = None, scene_only: bool = False
+    result: Any,
+    title: str | None = None,
+    frames: int | None = None,
+    scene_only: bool = False,
+    draw: Sequence[Any] | None = None,
 ) -> str:
     """HTML text of the report (or of the animated scene alone)."""
     columns = kept_columns(result)
     model = getattr(result, "_model", None)
-    scene = scene_of(result, columns, frames)
+    scene = scene_of(result, columns, frames, draw)
     title = title or getattr(result, "problem_name", None) or "Run"
     data: dict[str, Any] = {
         "title": title,
@@ -43,15 +48,21 @@ def report_page(
     return _page(title, data, _report_html(result, columns, scene, title), "report")
 
 
-def scene_of(result: Any, columns: Columns | None = None, frames: int | None = None) -> Scene | None:
-    """The scene of a run, or None if its model has no shapes."""
+def scene_of(
+    result: Any,
+    columns: Columns | None = None,
+    frames: int | None = None,
+    draw: Sequence[Any] | None = None,
+) -> Scene | None:
+    """The scene of a run: the shapes in `draw` or those of its model; None if there are none."""
     model = getattr(result, "_model", None)
-    shapes = tuple(getattr(getattr(model, "system", None), "draw", ()) or ())
-    if model is None or not shapes:
-        return None
-    return build_scene(
-        columns or kept_columns(result), shapes, model.params, getattr(model, "laws", None), frames
+    shapes = (
+        tuple(getattr(getattr(model, "system", None), "draw", ()) or ()) if draw is None else checked(draw)
     )
+    if not shapes:
+        return None
+    params = getattr(model, "params", None) or getattr(result, "params", None)
+    return build_scene(columns or kept_columns(result), shapes, params, getattr(model, "laws", None), frames)
 
 
 # --- parts of the page ------------------------------------------------------------------------------------

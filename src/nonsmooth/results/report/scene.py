@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth.errors import ShapeError
+from nonsmooth.errors import InputError, ShapeError
 from nonsmooth.results.columns import Columns
 from nonsmooth.results.report.encode import is_large, packed, track
 
@@ -62,6 +62,17 @@ class Scene:
         }  # fmt: skip
 
 
+def checked(draw: Any) -> tuple[Any, ...]:
+    """`draw` of a report: one shape or several."""
+    shapes = (draw,) if hasattr(draw, "track") else tuple(draw)
+    for k, shape in enumerate(shapes):
+        if not (hasattr(shape, "track") and hasattr(shape, "kind")):
+            raise InputError(
+                f"`draw`[{k}] is of class {type(shape).__name__}: shapes of nonsmooth.draw are wanted, draw=[ns.draw.Circle(...), ...]."
+            )
+    return shapes
+
+
 def build_scene(
     columns: Columns, shapes: Sequence[Any], params: Any, laws: Any, frames: int | None = None
 ) -> Scene | None:
@@ -79,10 +90,11 @@ def build_scene(
     frames : int, optional
         Number of frames; default: 300, and up to as many more at events.
     """
-    if not shapes or not columns.q.size or not columns.t.size:
+    state = columns.q if columns.q.size else columns.y
+    if not shapes or not state.size or not columns.t.size:
         return None
     at = _frames(columns, len(shapes), frames)
-    t, q = columns.t[at], columns.q[:, at]
+    t, q = columns.t[at], state[:, at]
     p = SimpleNamespace(**dict(params or {}))
     items = []
     for shape in shapes:

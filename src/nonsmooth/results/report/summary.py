@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from nonsmooth.results.columns import Columns
+from nonsmooth.results.losses import losses_by_law
+
+_LAWS = 6  # named one by one in the energy balance
 
 _WORDS = {
     "impact": ("impact", "impacts"), "close": ("closing", "closings"), "open": ("opening", "openings"),
@@ -36,7 +39,7 @@ def sentences(result: Any, columns: Columns) -> list[tuple[str, str]]:
     ]
     audit = getattr(result, "audit", None)
     if audit is not None:
-        said += [("Energy", _energy(audit)), ("Contacts", _contacts(audit)), ("Check", _check(audit))]
+        said += [("Energy", _energy(result, audit)), ("Contacts", _contacts(audit)), ("Check", _check(audit))]
     said.append(("Shown", _shown(columns)))
     return [(topic, text) for topic, text in said if text]
 
@@ -103,7 +106,7 @@ def _events(columns: Columns) -> str:
     return text
 
 
-def _energy(audit: Any) -> str:
+def _energy(result: Any, audit: Any) -> str:
     balance = dict(getattr(audit, "energy_balance", None) or {})
     text = ""
     if "kinetic_start" in balance:
@@ -116,12 +119,23 @@ def _energy(audit: Any) -> str:
     causes = [f"{key[5:].replace('_', ' ')} {value:.6g}" for key, value in losses.items()]
     if causes:
         text += f"Lost in: {', '.join(causes)}. "
+        text += _by_law(losses_by_law(result))
     if "unexplained" in balance:
         text += f"Not explained by these: {balance['unexplained']:.2g} of the largest term. "
     gains = dict(getattr(audit, "energy_gains", None) or {})
     if gains.get("count"):
         text += f"IN {gains['count']} STEPS THE IMPACT LAW CREATED ENERGY. "
     return text.strip()
+
+
+def _by_law(losses: list[tuple[str, float]]) -> str:
+    """The laws that took most energy, and those that gave some (moving surfaces)."""
+    noise = 1e-9 * max((abs(loss) for _, loss in losses), default=0.0)
+    taken = [f"{name} {loss:.3g}" for name, loss in losses if loss > noise]
+    given = [f"{name} {-loss:.3g}" for name, loss in losses if loss < -noise]
+    more = f" and {len(taken) - _LAWS} more" if len(taken) > _LAWS else ""
+    text = f"By law: {', '.join(taken[:_LAWS])}{more}. " if taken else ""
+    return text + (f"Brought in by: {', '.join(given[:_LAWS])}. " if given else "")
 
 
 def _contacts(audit: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ def write_report(
     path: str | os.PathLike[str],
     title: str | None = None,
     frames: int | None = None,
+    draw: Sequence[Any] | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write the report of a run as one HTML file that needs no network and no other file.
@@ -37,6 +39,8 @@ def write_report(
     title : str, optional
     frames : int, optional
         Frames of the moving scene; default: 300, and some at events.
+    draw : sequence of shapes, optional
+        Shapes of the scene instead of those of the model; their functions get the coordinates q, or y where a run has no q.
     overwrite : bool
         A former HTML page at `path` is replaced anyway, anything else only if this is True.
 
@@ -46,7 +50,7 @@ def write_report(
     """
     target = checked_path(path, (".html", ".htm"), overwrite)
     check_frames(frames)
-    write_file(target, [report_page(result, title, frames).encode("utf-8")])
+    write_file(target, [report_page(result, title, frames, draw=draw).encode("utf-8")])
 
 
 def checked_path(path: str | os.PathLike[str], endings: tuple[str, ...], overwrite: bool) -> Path:
