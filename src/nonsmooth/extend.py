@@ -26,5 +26,10 @@ from nonsmooth.integrators.own import add_integrator as add_integrator
 from nonsmooth.schemes.base import ConstantStep as ConstantStep
 from nonsmooth.schemes.base import checked_step as checked_step
 
+__all__ = [
+    "NON_FINITE", "OK", "OWN", "UNCONVERGED", "ConstantStep", "add_integrator", "checked_step", "close_step", "evaluation_point", "move",
+    "phase", "scene_at", "state_at", "step_kernel", "velocity_step",
+]  # fmt: skip
+
 #: Compiles a step; it is made anew in every process (kernels of the library are kept on disk).
 step_kernel = kernel(STEP, part=True, cache=False)
