@@ -60,7 +60,8 @@ def solve(
     say(f"{file.name}: {problem.n_contacts} contacts in {problem.dim}-D")
     say(f"  {'solved' if result.success else 'NOT solved'}: {result.message}")
     say(
-        f"  residual  unit {result.residual_unit:.3e}   scaled {result.residual_scaled:.3e}   cone {result.cone:.1e}"
+        f"  residual  laws {result.residual_laws:.3e}   unit {result.residual_unit:.3e}   scaled {result.residual_scaled:.3e}"
+        f"   cone {result.cone:.1e}"
     )
     say(f"  method    {result.method}, {result.iterations} iterations")
     told = (
@@ -69,6 +70,7 @@ def solve(
         "method",
         "iterations",
         "residual",
+        "residual_laws",
         "residual_unit",
         "residual_scaled",
         "cone",

@@ -97,12 +97,16 @@ class AcceleratedSweeps:
         # decided by the problem, not by the cores: results are the same on every machine
         large = problem.dim == 3 and problem.n_contacts >= COLOURED
         self.sweeps = partial(coloured_order, omega=OMEGA) if large else sweeps
-        self.stop = 0.5 * run.tol * problem.q_norm
         self.broken = False
         self.since = 0
         self.pause, self.accepted = 1, 0
         self.plain = START
         self.restart(r)
+
+    @property
+    def stop(self):
+        """Change of a sweep below which the residual is looked at."""
+        return 0.5 * self.run.tol * self.run.closed * self.problem.q_norm
 
     def restart(self, r):
         """Continue from other impulses."""

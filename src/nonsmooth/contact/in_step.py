@@ -23,7 +23,7 @@ from nonsmooth.contact.problem import ContactProblem
 from nonsmooth.contact.solve import solve_contact
 from nonsmooth.errors import ModelError, NonsmoothError
 
-#: A method is asked for this part of the step's tolerance: its residual is a norm over contacts, the step's a maximum over laws.
+#: A method is asked for this part of the step's tolerance where laws have another form there, and so another measure.
 TIGHTER = 0.1
 
 
@@ -155,10 +155,9 @@ def solve_step(problem, solver) -> bool:
     # what `auto` does first takes no guess, and the guess has just failed
     guess = None if method == "auto" else form.guess
     budget = None if method == "auto" else solver.max_iter
+    tol = float(problem.options.tol) * (1.0 if form.plain else TIGHTER)
     try:
-        result = solve_contact(
-            form.problem, method, tol=TIGHTER * float(problem.options.tol), max_iter=budget, guess=guess
-        )
+        result = solve_contact(form.problem, method, tol=tol, max_iter=budget, guess=guess)
     except (NonsmoothError, RuntimeError, np.linalg.LinAlgError):
         # a matrix that is not even semidefinite (friction of what slides, eliminated, may make it so) is no method's problem
         if method == "auto":

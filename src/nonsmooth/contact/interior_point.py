@@ -33,6 +33,7 @@ from nonsmooth._core.contact.nsgs import multiply
 from nonsmooth.contact.anderson import Combination
 from nonsmooth.contact.bodies import bodies_of
 from nonsmooth.contact.newton import BODY_ROWS, block_pattern, scale
+from nonsmooth.contact.nsgs import nsgs
 from nonsmooth.contact.residual import project
 
 #: Interior-point iterations for one shift.
@@ -43,6 +44,8 @@ FRACTION = 0.995
 MEMORY = 5
 #: Outer iterations without progress before it gives up.
 PATIENCE = 15
+#: Within this factor of the tolerance so many sweeps finish what rounding of the factors leaves.
+NEARLY, SWEEPS = 100.0, 200
 #: Velocities of sliding, relative to those without impulses, below which a pile rests, and the accuracy (in both cases in the scaled
 #: variables) from which on that is judged.
 RESTING, ROUGH = 0.03, 0.01
@@ -213,7 +216,7 @@ def interior_point(problem, r, run, max_iter=None, only_at_rest=False):
         return r, run.measure(r)
 
     if only_at_rest:
-        stop = max(1e-13, 0.3 * min(run.measure(r), 1e-3)) * size
+        stop = max(1e-13, 0.3 * min(run.measure(r), 1e-3)) * run.closed * size
         guess = r / s if r.any() else None
         x, done = convex.solve(q, stop, min(INNER, limit), run.expired, sliding, guess)
         return *trial(x), max(1, done)
@@ -228,7 +231,7 @@ def interior_point(problem, r, run, max_iter=None, only_at_rest=False):
     while best > run.tol and done < limit and waiting < PATIENCE and not run.expired():
         shifted = q.copy()
         shifted[::dim] += shift
-        stop = max(1e-13, 0.01 * min(best, 1e-3)) * size
+        stop = max(1e-13, 0.01 * min(best, 1e-3)) * run.closed * size
         x, count = convex.solve(shifted, stop, min(INNER, limit - done), run.expired)
         done += max(1, count)
         if not np.all(np.isfinite(x)):
@@ -241,4 +244,6 @@ def interior_point(problem, r, run, max_iter=None, only_at_rest=False):
             mixing.forget()
         before = residual
         shift = np.maximum(0.0, mixing.next(shift, shift_at(found / s)))
+    if run.tol < best <= NEARLY * run.tol and not (problem.matrix_free or run.expired()):
+        best_r, best, _ = nsgs(problem, best_r, run, max_iter=SWEEPS)
     return best_r, best, min(done, limit)

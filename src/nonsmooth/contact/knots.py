@@ -101,7 +101,7 @@ def _solve_knot(problem, r, J, run):
     if knot.q_norm == 0.0:
         return
     # an error of the knot is one of the whole, which is measured in another norm
-    inner = Run(knot, min(1e-3, max(1e-12, 0.1 * run.tol * problem.q_norm / knot.q_norm)))
+    inner = Run(knot, min(1e-3, max(1e-12, 0.1 * run.tol * run.closed * problem.q_norm / knot.q_norm)))
     inner.deadline = run.deadline
     x, residual, _ = nsgs(knot, r[rows], inner, KNOT_SWEEPS)
     if residual > inner.tol:

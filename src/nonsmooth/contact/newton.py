@@ -220,7 +220,7 @@ class Iteration:
         floor = max(eps_min, EPS_FLOOR)
         while not self.finished() and waiting < patience:
             before = self.best
-            stop = max(1e-13, 1e-3 * self.best) * self.size / self.amplified
+            stop = max(1e-13, 1e-3 * self.best) * self.run.closed * self.size / self.amplified
             x, count, value = self.newton(self.form, eps, eps, centre, 30, stop, MEMORY)
             solved = value <= stop
             x, improved = self.offer(x)
@@ -242,7 +242,7 @@ class Iteration:
             if self.finished():
                 return False
             before = self.best
-            stop = 0.1 * self.run.tol * self.size / self.amplified
+            stop = 0.1 * self.run.tol * self.run.closed * self.size / self.amplified
             x, _, _ = self.newton(form, eps, 0.0, self.best_r / self.s, 60, stop, memory)
             self.offer(x)
             if self.best < 0.7 * before:

@@ -94,7 +94,7 @@ def sweep_on(sweeping, problem, r, run, max_iter, budget, trial):
     while progress.going() and progress.done < limit and not run.expired():
         chunk = min(chunk, limit - progress.done, run.slice())
         # the change of a sweep is a cheap upper estimate of the residual: look closer when it is small
-        count, _ = sweeping(problem, r, alpha, chunk, 0.5 * run.tol * problem.q_norm)
+        count, _ = sweeping(problem, r, alpha, chunk, 0.5 * run.tol * run.closed * problem.q_norm)
         progress.done += count
         progress.look(r)
         chunk = min(2 * chunk, 100)

@@ -250,25 +250,29 @@ class ContactProblem:
     def rho(self) -> np.ndarray:
         """``rho_i = 1 / mean |diag W_ii|``, the scale of contact `i`, shape (n,). Blocks without diagonal
         use the mean."""
-        if self.n_contacts == 0:
-            return np.zeros(0)
-        if self.matrix_free:
-            g = self.global_form
-            diagonal = np.empty(self.q.size)
-            Ht = sp.csr_matrix(g.H.T)
-            for start in range(0, self.q.size, 512):
-                columns = sp.csc_matrix(g.H)[:, start : start + 512]
-                solved = g.solve_mass(columns)
-                diagonal[start : start + 512] = np.asarray(
-                    Ht[start : start + 512].multiply(solved.T).sum(axis=1)
-                ).ravel()
-        else:
-            diagonal = np.asarray(self.W.diagonal())
-        scale = np.abs(diagonal).reshape(-1, self.dim).mean(axis=1)
-        typical = scale.mean()
-        if typical == 0.0:
-            return np.ones(self.n_contacts)
-        return 1.0 / np.where(scale > 1e-14 * typical, scale, typical)
+        return _inverse(self.diagonal.mean(axis=1))
+
+    @cached_property
+    def law_rho(self) -> np.ndarray:
+        """``1 / W_NN`` and ``1 / max W_TT`` of every contact, the scales of its two laws, shape (n, 2)."""
+        laws = np.column_stack([self.diagonal[:, 0], self.diagonal[:, min(1, self.dim - 1) :].max(axis=1)])
+        return _inverse(laws)
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """Absolute values on the diagonal of W, shape (n, dim)."""
+        if not self.matrix_free:
+            return np.abs(np.asarray(self.W.diagonal())).reshape(-1, self.dim)
+        g = self.global_form
+        found = np.empty(self.q.size)
+        Ht = sp.csr_matrix(g.H.T)
+        for start in range(0, self.q.size, 512):
+            columns = sp.csc_matrix(g.H)[:, start : start + 512]
+            solved = g.solve_mass(columns)
+            found[start : start + 512] = np.asarray(
+                Ht[start : start + 512].multiply(solved.T).sum(axis=1)
+            ).ravel()
+        return np.abs(found).reshape(-1, self.dim)
 
     @cached_property
     def weight(self) -> np.ndarray:
@@ -310,6 +314,14 @@ class ContactProblem:
         if r.size != self.q.size:
             raise ShapeError(f"{name} has {r.size} entries; the problem has {self.q.size} rows.")
         return r.copy()
+
+
+def _inverse(scale) -> np.ndarray:
+    """One over each entry; entries that are next to nothing count as the mean, one if there is none."""
+    typical = scale.mean() if scale.size else 0.0
+    if typical == 0.0:
+        return np.ones_like(scale)
+    return 1.0 / np.where(scale > 1e-14 * typical, scale, typical)
 
 
 def _dimension(dim) -> int:

@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from nonsmooth._core.contact.nsgs import multiply, natural_residual
+from nonsmooth._core.contact.verdict import of_laws
 from nonsmooth.contact.residual import approach, rounding
 
 #: Compiled loops return to Python after about this many block products (well under 50 ms).
@@ -19,7 +20,11 @@ APPROACH = 10.0
 
 
 class Run:
-    """Tolerance and limits of one solve, and the residual that has to fall (`measure`, relative to ``|q|``)."""
+    """Tolerance and limits of one solve, and the residual that has to fall (`measure`).
+
+    `closed` is the part of ``|q|`` that belongs to contacts that were closed when last measured: what a method stops by itself on,
+    relative to ``|q|`` of all contacts, has to be smaller by that factor.
+    """
 
     def __init__(self, problem, tol, max_iter=None, time_limit=None):
         self.problem = problem
@@ -27,6 +32,7 @@ class Run:
         self.max_iter = max_iter
         self.stages = []
         self.remarks = []  # what the message of the result has to say
+        self.closed = 1.0
         self.swept = 0  # sweeps of NSGS already behind the start value
         self.deadline = None if time_limit is None else time.monotonic() + time_limit
         self._u = np.empty(problem.q.size)
@@ -39,9 +45,9 @@ class Run:
     def measure(self, r) -> float:
         """The residual a method has to bring below `tol`, independent of the units wherever it is above.
 
-        As long as the scaled residual is above `tol` it alone counts, so that no decision of a method depends
-        on the units. Below, the unit residual has to follow; until it does, the value stays between one and
-        two times `tol`.
+        As long as the residual of the laws or the scaled one is above `tol` the larger of them counts, so that no
+        decision of a method depends on the units. Below, the unit residual has to follow; until it does, the value
+        stays between one and two times `tol`.
         """
         p = self.problem
         if p.matrix_free:
@@ -51,7 +57,10 @@ class Run:
             multiply(*p.blocks[:3], r, u)
             u += p.q
         scaled, unit = natural_residual(u, r, p.mu, p.bilateral, p.rho, p.dim, 1.0)
-        worst, unit = scaled / p.q_norm, unit / p.q_norm
+        unit /= p.q_norm
+        laws, closed = of_laws(p.dim, r, u, p.q, p.mu, p.bilateral, p.law_rho.ravel(), p.diagonal.ravel())
+        self.closed = min(1.0, closed / p.q_norm)
+        worst = max(scaled / p.q_norm, laws)
         if self._rough:
             worst = max(worst, approach(p, u) / APPROACH)
         if not (np.isfinite(worst) and np.isfinite(unit)):

@@ -2,7 +2,8 @@
 
 `METHODS` maps a name to a function ``method(problem, r, run) -> (r, residual, iterations)``; a user's own
 function of that form is accepted as well. Whatever a method claims, `success` is decided by
-`nonsmooth.contact.residual`, in both scalings, and by the cone.
+`nonsmooth.contact.residual`: by the residual of the laws, which is also that of time steps, by the natural map in both scalings,
+and by the cone.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from nonsmooth.contact.newton_fb import newton_fb
 from nonsmooth.contact.nsgs import nsgs
 from nonsmooth.contact.pivoting import lemke
 from nonsmooth.contact.problem import ContactProblem
-from nonsmooth.contact.residual import approach, project, residual, rounding
+from nonsmooth.contact.residual import Residual, approach, project, residual, rounding
 from nonsmooth.contact.run import APPROACH, ROUGH, Run
 from nonsmooth.errors import InputError, RangeError
 
@@ -39,6 +40,8 @@ DIRECT_CONTACTS = 100
 DIRECT_SWEEPS = 1000
 DIRECT_PATIENCE = 400
 
+NOTHING = Residual(0.0, 0.0, 0.0, 0.0)
+
 
 class ContactResult:
     """Impulses and velocities of a contact problem, and how good they are.
@@ -48,11 +51,14 @@ class ContactResult:
     r, u : ndarray, shape (dim*n,)
         Impulses, inside their cones, and velocities ``u = W r + q``.
     residual : float
-        The larger of `residual_scaled` and `residual_unit` (see `nonsmooth.contact.residual`), relative to
-        ``|q|``. `residual_unit` does not count where it is nothing but rounding of the impulses (units in
-        which these are more than 1e6 times as large as velocities).
+        The largest of `residual_laws`, `residual_scaled` and `residual_unit` (see `nonsmooth.contact.residual`).
+        `residual_unit` does not count where it is nothing but rounding of the impulses (units in which these are
+        more than 1e6 times as large as velocities).
+    residual_laws : float
+        The residual of time steps: errors of the laws relative to ``|q|`` of the contacts that are closed.
     residual_scaled, residual_unit, cone : float
-        Both scalings of the natural map; the worst violation of a cone relative to the largest impulse.
+        Both scalings of the natural map relative to ``|q|`` of all contacts; the worst violation of a cone relative
+        to the largest impulse.
     iterations : int
         Iterations of all stages together.
     method : str
@@ -68,21 +74,18 @@ class ContactResult:
         "method",
         "r",
         "residual",
+        "residual_laws",
         "residual_scaled",
         "residual_unit",
         "success",
         "u",
     )
 
-    def __init__(
-        self, r, u, residual, residual_scaled, residual_unit, cone, iterations, method, success, message
-    ):
+    def __init__(self, r, u, residual, figures, iterations, method, success, message):
         self.r = r
         self.u = u
-        self.residual_scaled = residual_scaled
-        self.residual_unit = residual_unit
         self.residual = residual
-        self.cone = cone
+        self.residual_scaled, self.residual_unit, self.cone, self.residual_laws = figures
         self.iterations = iterations
         self.method = method
         self.success = success
@@ -102,7 +105,7 @@ class ContactResult:
     def __repr__(self):
         return (
             f"<ContactResult {'solved' if self.success else 'NOT solved'}: residual {self.residual:.2e} "
-            f"(scaled {self.residual_scaled:.2e}, unit {self.residual_unit:.2e}), "
+            f"(laws {self.residual_laws:.2e}, scaled {self.residual_scaled:.2e}, unit {self.residual_unit:.2e}), "
             f"{self.iterations} iterations, {self.method}; {self.message}>"
         )
 
@@ -177,15 +180,14 @@ def solve_contact(
     _check_options(function, name, options)
     _check_limits(tol, max_iter, time_limit)
     n = problem.q.size
-    if problem.q_norm == 0.0 and not problem.bilateral.any():
-        # no velocity to oppose (or no contact at all): zero impulse is a solution
-        return ContactResult(
-            np.zeros(n), np.zeros(n), 0.0, 0.0, 0.0, 0.0, 0, name, True, "no motion without impulses: r = 0"
-        )
     if problem.q_norm == 0.0:
-        return ContactResult(
-            np.zeros(n), np.zeros(n), 0.0, 0.0, 0.0, 0.0, 0, name, True, "q = 0: r = 0 solves the problem"
+        # no velocity to oppose (or no contact at all): zero impulse is a solution
+        why = (
+            "q = 0: r = 0 solves the problem"
+            if problem.bilateral.any()
+            else "no motion without impulses: r = 0"
         )
+        return ContactResult(np.zeros(n), np.zeros(n), 0.0, NOTHING, 0, name, True, why)
     start = _start(problem, guess)
     run = Run(problem, tol, max_iter, time_limit)
     if direct is not None and np.all(np.isfinite(direct[1])):
@@ -199,15 +201,13 @@ def solve_contact(
         u = problem.velocity(r)
         verdict = residual(problem, r, u)
         stopped = approach(problem, u) <= APPROACH * tol
-    judged = max(verdict.scaled, 0.0 if verdict.unit <= rounding(problem, r) else verdict.unit)
+    judged = max(verdict.laws, verdict.scaled, 0.0 if verdict.unit <= rounding(problem, r) else verdict.unit)
     success = judged <= tol and verdict.cone <= CONE_TOL and stopped
     if run.stages:
         name = f"{name}: " + ", ".join(run.stages)
     message = "converged" if success else _why(problem, run, verdict, tol, stopped)
     message = "; ".join([message, *run.remarks])
-    return ContactResult(
-        r, u, judged, verdict.scaled, verdict.unit, verdict.cone, int(iterations), name, success, message
-    )
+    return ContactResult(r, u, judged, verdict, int(iterations), name, success, message)
 
 
 def _directly(problem, tol):
@@ -221,17 +221,16 @@ def _directly(problem, tol):
     if not packed:
         return None
     numbers, places, n, rows = packed
-    out = np.empty(2 * rows + 4 + n)
+    out = np.empty(2 * rows + 5 + n)
     # large mu amplifies rounding: keep a distance that a recomputation cannot bridge
     tol = 0.9 * tol
     count = solve_direct(numbers, places, problem.dim, n, tol, DIRECT_SWEEPS, DIRECT_PATIENCE, out)
-    scaled, unit, cone, solved = out[2 * rows : 2 * rows + 4].tolist()
+    *figures, solved = out[2 * rows : 2 * rows + 5].tolist()
+    scaled, unit, cone, laws = figures
     r = out[:rows]
     if solved and cone <= CONE_TOL:
-        worst = unit if scaled < unit <= tol else scaled
-        return ContactResult(
-            r, out[rows : 2 * rows], worst, scaled, unit, cone, count, "auto: nsgs", True, "converged"
-        )
+        worst = max(laws, scaled, unit if unit <= tol else 0.0)
+        return ContactResult(r, out[rows : 2 * rows], worst, figures, count, "auto: nsgs", True, "converged")
     return count, r
 
 
@@ -249,7 +248,7 @@ def _pack(problem):
         return ()
     b = problem.blocks
     flags = problem.bilateral.astype(float)
-    laws = problem.mu, problem.rho, problem.weight, flags
+    laws = problem.mu, problem.rho, problem.weight, flags, problem.law_rho.ravel(), problem.diagonal.ravel()
     numbers = np.concatenate([b.data.ravel(), problem.q, *laws, [problem.q_norm]])
     places = np.concatenate([b.indptr, b.indices, b.diagonal])
     return numbers, places, n, problem.q.size
@@ -301,7 +300,7 @@ def _inside(problem, r) -> np.ndarray:
 
 def _why(problem, run, verdict, tol, stopped) -> str:
     """Why a run ended above its tolerance, with what to try."""
-    worst = max(verdict.scaled, verdict.unit)
+    worst = max(verdict.laws, verdict.scaled, verdict.unit)
     parts = [f"residual {worst:.1e} is above tol = {tol:.1e}"]
     if worst <= tol:
         parts = [f"residual {worst:.1e} is below tol = {tol:.1e}"]

@@ -8,7 +8,8 @@
 `ContactMethod`       a method of `solve_contact` by its name: "newton" (compiled), "nsgs", "interior-point", ...
 ====================  =====================================================================================
 
-All stop on the same residual (`nonsmooth._core.laws.projections.residual`), which is relative and does not depend on units.
+All stop on the same residual (`nonsmooth._core.laws.projections.residual`), which is that of `solve_contact`, relative, and does not
+depend on units.
 `max_iter` is the budget of one step.
 """
 

@@ -7,13 +7,13 @@ a call costs when the problem has three contacts.
 import math
 
 from nonsmooth._core.contact.nsgs import multiply, sweep1, sweep2, sweep3
-from nonsmooth._core.contact.verdict import rounding, verdict
+from nonsmooth._core.contact.verdict import of_laws, rounding, verdict
 from nonsmooth._core.jit import f8_1, float64, i8_1, int64, kernel
 
 
 @kernel(int64(f8_1, i8_1, int64, int64, float64, int64, float64, f8_1), references=False)
 def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
-    """Sweeps until both residuals are below `tol`; returns the number of sweeps.
+    """Sweeps until all residuals are below `tol`; returns the number of sweeps.
 
     It gives up after `sweeps`, or when the measured rate promises more than `patience` further sweeps; the
     residuals say so.
@@ -21,11 +21,12 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
     Parameters
     ----------
     numbers : ndarray
-        Blocks of W, q, mu, rho, ``1 / rho**2``, bilateral flags as 0 or 1, ``|q|``, one after the other.
+        Blocks of W, q, mu, rho, ``1 / rho**2``, bilateral flags as 0 or 1, scales of the laws, diagonal of W, ``|q|``, one after the
+        other.
     places : ndarray of int64
         Row pointers, columns and places of the diagonal blocks.
-    out : ndarray, shape (2*dim*n + 4 + n,)
-        Receives r, u, the residuals ``scaled, unit, cone``, and 1 if both residuals are small enough, else 0; work space.
+    out : ndarray, shape (2*dim*n + 5 + n,)
+        Receives r, u, the residuals ``scaled, unit, cone, laws``, and 1 if they are small enough, else 0; work space.
     """
     rows = dim * n
     count = places.size - 2 * n - 1
@@ -40,13 +41,15 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
     rho = numbers[end + n : end + 2 * n]
     weight = numbers[end + 2 * n : end + 3 * n]
     bilateral = numbers[end + 3 * n : end + 4 * n]
-    size = numbers[end + 4 * n]
+    law_rho = numbers[end + 4 * n : end + 6 * n]
+    diagonal_W = numbers[end + 6 * n : end + 6 * n + rows]
+    size = numbers[end + 6 * n + rows]
     r = out[:rows]
     u = out[rows : 2 * rows]
-    alpha = out[2 * rows + 4 :]
+    alpha = out[2 * rows + 5 :]
     for k in range(n):
         alpha[k] = 0.0
-    out[2 * rows + 3] = 0.0
+    out[2 * rows + 4] = 0.0
     for k in range(rows):
         r[k] = 0.0
     done = 0
@@ -74,8 +77,10 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
             out[2 * rows] = scaled
             out[2 * rows + 1] = unit
             out[2 * rows + 2] = cone
-            if scaled <= tol and (unit <= tol or unit <= rounding(r, rho, size)):
-                out[2 * rows + 3] = 1.0
+            laws, _ = of_laws(dim, r, u, q, mu, bilateral, law_rho, diagonal_W)
+            out[2 * rows + 3] = laws
+            if laws <= tol and scaled <= tol and (unit <= tol or unit <= rounding(r, rho, size)):
+                out[2 * rows + 4] = 1.0
                 return done
             if done >= sweeps or target < 1e-6 * tol * size:
                 return done
@@ -86,5 +91,5 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
             and (change >= before or math.log(target / change) / math.log(change / before) * new > patience)
         ):
             # it would take too long: leave the rest to another method
-            out[2 * rows] = out[2 * rows + 1] = out[2 * rows + 2] = math.inf
+            out[2 * rows] = out[2 * rows + 1] = out[2 * rows + 2] = out[2 * rows + 3] = math.inf
             return done

@@ -1,4 +1,4 @@
-"""The verdict on a contact result, compiled: both residuals and the cone, sharing no code with any solver.
+"""The verdict on a contact result, compiled: residuals and the cone, sharing no code with any solver.
 
 The formulas are those of `nonsmooth.contact.residual`, written a second time; the tests hold the two against
 each other. The front door uses this copy for small problems, where a dozen NumPy calls would cost more than
@@ -8,6 +8,7 @@ the solution.
 import math
 
 from nonsmooth._core.jit import kernel
+from nonsmooth._core.laws.projections import ROUNDED
 
 
 @kernel
@@ -35,6 +36,44 @@ def distance(dim, base, r, u, mu, v0, rho):
             d = rho * u[k]
         total += d * d
     return total
+
+
+@kernel
+def of_laws(dim, r, u, q, mu, bilateral, law_rho, diagonal):
+    """The residual of the laws, eq. (1) of `nonsmooth.contact.residual`, and ``|q|`` of the laws that are closed.
+
+    `law_rho` has two entries for each contact, `diagonal` one for each row.
+    """
+    error, closed, all_of_q = 0.0, 0.0, 0.0
+    for i in range(mu.size):
+        base = dim * i
+        for law in range(min(dim, 2)):  # the normal row, then the others
+            first, last = (base, base + 1) if law == 0 else (base + 1, base + dim)
+            rho = law_rho[2 * i + law]
+            reach, own = 0.0, 0.0
+            for k in range(first, last):
+                x = r[k] - rho * u[k]
+                reach += x * x
+                own += max(abs(q[k]), ROUNDED * diagonal[k] * abs(r[k])) ** 2
+            factor = 1.0  # of the argument r - rho u, which makes its projection
+            if bilateral[i]:
+                factor = 1.0
+            elif law == 0:
+                factor = 1.0 if r[base] - rho * u[base] > 0.0 else 0.0
+            else:
+                radius = mu[i] * max(r[base], 0.0)
+                if reach > radius * radius:
+                    factor = radius / math.sqrt(reach)
+            for k in range(first, last):
+                # inside its set a law has the error u itself, without cancellation
+                e = u[k] if factor == 1.0 else (r[k] - factor * (r[k] - rho * u[k])) / rho
+                error += e * e
+            all_of_q += own
+            if factor * reach > 0.0:
+                closed += own
+    size = closed if closed > 0.0 else all_of_q
+    value = math.sqrt(error / size if size > 0.0 else error)
+    return value if value < math.inf else math.inf, math.sqrt(size)
 
 
 @kernel

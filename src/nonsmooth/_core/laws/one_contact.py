@@ -47,15 +47,17 @@ def one_contact(x):
         P_T = slope * P_N
     xi_N = c_N + G[0, 0] * P_N + G[0, 1] * P_T
     xi_T = c_T + G[1, 0] * P_N + G[1, 1] * P_T
-    wrong = max(abs(xi_N), abs(xi_T))
+    error = xi_N * xi_N
     if mode != CONSTRAINT:
         # the argument P_T - rho xi_T, rho = 1 / G_TT, lies beyond the bound
         beyond = -xi_T if mode == UPPER else xi_T
         if not (P_N > 0.0 and beyond > 2.0 * EDGE * G[1, 1] * abs(P_T)):
             return NOT_FOUND
-        wrong = abs(xi_N)
-    scale = max(abs(c_N), abs(c_T), ROUNDED * G[0, 0] * P_N, ROUNDED * G[1, 1] * abs(P_T))
-    res = wrong / scale
+    else:
+        error += xi_T * xi_T
+    own_N = max(abs(c_N), ROUNDED * G[0, 0] * P_N)
+    own_T = max(abs(c_T), ROUNDED * G[1, 1] * abs(P_T))
+    res = (error / (own_N * own_N + own_T * own_T)) ** 0.5
     if not res <= x.options.tol:
         return NOT_FOUND
     rows.P[0], rows.P[1], rows.xi[0], rows.xi[1] = P_N, P_T, xi_N, xi_T

@@ -97,8 +97,8 @@ def project(x, l, r, dt):
 
 @phase
 def residual(x, dt, n_laws, n):
-    """The one residual: max_l |P_l - prox(P_l - rho_l xi_l)| / rho_l, relative to the largest |c_i| of the laws that carry an
-    impulse or should.
+    """The one residual, of steps and of `solve_contact` (`nonsmooth.contact.residual`): |e| / |c| with
+    e_l = (P_l - prox(P_l - rho_l xi_l)) / rho_l over all laws, |c| over those that are closed: whose projection is not zero.
 
     Being a velocity over a velocity it does not change with the units, and a contact that parts in a hurry does not make the errors of
     those at rest look small. Where impulses balance each other it is the velocity each makes alone, G_ii |P_i|, that is rounded:
@@ -113,8 +113,7 @@ def residual(x, dt, n_laws, n):
         rows.xi[i] = s
         if not abs(s) < 1e300:  # a projection would hide NaN
             return 1e300
-    worst = 0.0
-    scale = 0.0
+    error, closed, all_of_c = 0.0, 0.0, 0.0
     for l in range(n_laws):
         i0 = laws.row[l]
         d = laws.dim[l]
@@ -127,18 +126,18 @@ def residual(x, dt, n_laws, n):
         if r == 0.0 and (laws.kind[l] == COULOMB_1D or laws.kind[l] == COULOMB_2D):
             mode = INACTIVE
         laws.mode[l] = mode
-        s = 0.0
+        own, s = 0.0, 0.0
         carries = False
         for i in range(d):
             s += (rows.P[i0 + i] - xy[1, i]) ** 2
-            carries = carries or rows.P[i0 + i] != 0.0 or xy[1, i] != 0.0
+            own += max(abs(rows.c[i0 + i]), ROUNDED * G[i0 + i, i0 + i] * abs(rows.P[i0 + i])) ** 2
+            carries = carries or xy[1, i] != 0.0
+        error += s / (rho * rho)
+        all_of_c += own
         if carries:
-            for i in range(i0, i0 + d):
-                scale = max(scale, abs(rows.c[i]), ROUNDED * G[i, i] * abs(rows.P[i]))
-        s = s**0.5 / rho
-        if not s <= worst:  # also takes NaN
-            worst = s
-    return worst / scale if scale > 0.0 else worst
+            closed += own
+    scale = closed if closed > 0.0 else all_of_c
+    return (error / scale if scale > 0.0 else error) ** 0.5
 
 
 @phase
