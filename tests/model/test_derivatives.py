@@ -110,3 +110,19 @@ def test_angles_beside_lengths_of_any_size(length):
     exact = [[1.0, 0.0, length * np.sin(0.6)], [0.0, 1.0, -length * np.cos(0.6)]]
     np.testing.assert_allclose(W, exact, rtol=1e-12, atol=1e-12)
     assert source == "complex step"
+
+
+@pytest.mark.parametrize("period", [1.0, 1e-6, 1e-9])
+@pytest.mark.parametrize("t0", [0.0, 0.02])
+def test_time_in_units_far_too_long(period, t0):
+    """A wall that shakes a million times in a second: seconds are no scale of its motion."""
+
+    def wall(t, q):
+        return q[0] - np.sin(3.0 * t / period)
+
+    maker = Differentiator(t0, np.array([1.0]), np.array([0.0]), P.flat)
+    write = maker.time_derivative(UserFunction(wall, "wall", (1,), False, P), slice(0, 1), "wall")
+    out, t = np.zeros(1), t0 + 0.2 * period
+    write(t, np.array([1.0]), np.array([0.0]), P.flat, out)
+    assert out[0] * period == pytest.approx(-3.0 * np.cos(3.0 * t / period), abs=1e-6)
+    assert maker.sources["wall"] == "complex step"

@@ -80,6 +80,23 @@ def test_shortest_step_is_taken_if_it_was_asked_for():
     assert np.min(result.dt[1:-2]) >= 0.5e-3 * (1 - 1e-9)
 
 
+def test_slips_that_reverse_are_seen():
+    """Dry friction on a spring: whole and half steps take a reversal alike, but the error falls with the tolerance."""
+    system = ns.MechanicalSystem(
+        1.0, lambda t, q, u: -q, friction=ns.FrictionElement(lambda t, q: np.ones(1), 0.3)
+    )
+    t_end, exact = (
+        10.0,
+        2.9 * np.cos(10.0) - 0.3,
+    )  # turns at multiples of pi, by 0.6 less far from one to the next
+    error = []
+    for tol in (1e-3, 1e-4, 1e-5):
+        run = ns.simulate(system, (0, t_end), [5.0], [0.0], method=ns.AdaptiveMoreau(tol=tol))
+        error.append(abs(run.q[0, -1] - exact))
+        assert run.audit.ok, run.audit.failures()
+    assert error[2] < 2e-3 and error[2] < 0.1 * error[0]
+
+
 def test_events_and_breakpoints():
     """Steps end on breakpoints; impacts are found in the steps they happen in."""
     result = OSCILLATOR.simulate(method=ns.AdaptiveMoreau(1e-4), breakpoints=[2.0])

@@ -1,5 +1,7 @@
 """The theta-Moreau scheme: closed forms of single steps, orders, Newton's method, laws, bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -180,6 +182,26 @@ def test_activation(activation):
     first = result.t[np.flatnonzero(result.P_N[0])[0]]
     assert first == pytest.approx({"none": 1.2, "midpoint": 1.1, "forecast": 1.2}[activation])
     assert result.audit.ok, result.audit.failures()
+
+
+@pytest.mark.parametrize(
+    "method",
+    [ns.Theta(dt=1e-3, theta=1.0), ns.Theta(dt=1e-3, theta=0.75), ns.AdaptiveMoreau(tol=1e-4), ns.SchatzmanPaoli(dt=1e-3)],
+    ids=["theta-1", "theta-3/4", "adaptive", "schatzman-paoli"],
+)  # fmt: skip
+@pytest.mark.parametrize("period", [1.0, 1e-6])
+def test_carried_by_a_floor_that_shakes(method, period):
+    """What rests on a floor that gathers speed is carried along up to O(dt), in any unit of time; the audit knows."""
+    system = ns.MechanicalSystem(
+        1.0,
+        lambda t, q, u, p: np.array([-10.0 / p.T**2]),
+        ns.Contact(lambda t, q, p: q[0] - 0.04 * np.sin(3.0 * t / p.T), restitution=0.3),
+        params={"T": period},
+    )
+    method = replace(method, dt=method.dt * period) if hasattr(method, "dt") else method
+    run = ns.simulate(system, (0, 2 * period), [0.0], [0.12 / period], method=method)
+    assert np.max(np.abs(run.q[0] - 0.04 * np.sin(3.0 * run.t / period))) < 1e-3
+    assert run.audit.ok, run.audit.failures()
 
 
 def test_a_jump_of_a_force_is_named():

@@ -9,8 +9,8 @@ these points holds everywhere.) Otherwise
     D(h) = (f(x + h) - f(x - h)) / 2h,     df/dx = (4 D(h/2) - D(h)) / 3,     h = s x scale of x.
 
 The factor s is 1e-3, accurate to about 1e-11 of the function's size, unless the function changes on a much shorter scale
-than its argument (a wall that shakes at high frequency): then the s between 1e-3 and 1e-7 is taken at which two
-successive values of s agree best. Which source was used is kept by name for the audit.
+than its argument (a wall that shakes at high frequency, time in seconds where microseconds matter): then the s between 1e-3 and
+1e-13 is taken at which two successive values of s agree best. Which source was used is kept by name for the audit.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from nonsmooth._core.derivatives.jacobians import COMPLEX_STEP
 from nonsmooth._core.jit import JIT_ENABLED, MATRIX, VECTOR, static_array
 from nonsmooth.model.functions import UserFunction
 
-FACTORS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+FACTORS = tuple(10.0**-k for k in range(3, 14))
 AGREEMENT = 1e-6
+TELLS = 1e-3  # part of a difference below which its rounding must lie for it to judge
 EPS = np.finfo(np.float64).eps
 
 
@@ -115,7 +116,10 @@ class Differentiator:
     # -- checks -----------------------------------------------------------------------------------------------------
 
     def _trials(self, f: UserFunction, variable):
-        """Derivatives of the user's Python function in random directions, for all `FACTORS`: [(t, q, u, direction, values, noise)]."""
+        """Derivatives of the user's Python function in random directions, for all `FACTORS`.
+
+        Returns [(t, q, u, direction, values, noise, size)] with the rounding of each value and the size of the function.
+        """
         rng = np.random.default_rng(1974)
         found = []
         scale = self.scales[variable]
@@ -128,19 +132,25 @@ class Differentiator:
             except (ArithmeticError, ValueError):  # outside the domain of the function: says nothing
                 continue
             noise = [100 * EPS * size / s for s in FACTORS]
+            if variable == "t":  # instants so close together are rounded themselves
+                noise = [
+                    x + 4 * EPS * abs(t) / s * np.max(np.abs(v)) for x, s, v in zip(noise, FACTORS, values)
+                ]
             if np.all(np.isfinite(values)):
-                found.append((t, q, u, direction, values, noise))
+                found.append((t, q, u, direction, values, noise, size))
         return found
 
     def _agree(self, candidate, trials, rows, shape):
         """Whether the compiled `candidate` agrees with the differences of one step size at every point."""
-        for t, q, u, direction, values, noise in trials:
+        for t, q, u, direction, values, noise, _ in trials:
             J = np.zeros(shape)
             candidate(t, q, u, self.p, J)
             a = J[rows] @ direction if J.ndim == 2 else J[rows] * direction
             agrees = False
-            for b, floor in zip(values, noise):
+            for b, floor, s in zip(values, noise, FACTORS):
                 size = np.max(np.abs(b), initial=0.0)
+                if s < 0.5e-7 and floor > TELLS * size:
+                    continue
                 agrees = agrees or bool(np.all(np.abs(a - b) <= AGREEMENT * size + floor))
             if not agrees:
                 return False
@@ -182,23 +192,27 @@ def _python_slope(f: UserFunction, variable, t, q, u, p, direction, s):
     """Richardson's difference along `direction` with the step `s`, by plain Python calls, shape (m,)."""
     d = []
     for step in (s, 0.5 * s):
-        f_p_m = []
+        f_p_m, moved = [], []
         for move in (step * direction, -step * direction):
             point = {"t": t, "q": q, "u": u}
             point[variable] = t + move[0] if variable == "t" else point[variable] + move
             f_p_m.append(f.call(point["t"], point["q"], point["u"], p))
-        d.append((f_p_m[0] - f_p_m[1]) / (2.0 * step))
+            moved.append(point[variable])
+        way = (moved[0] - moved[1]) / direction[0] if variable == "t" else 2.0 * step
+        d.append((f_p_m[0] - f_p_m[1]) / (way if way != 0.0 else 2.0 * step))
     return (4.0 * d[1] - d[0]) / 3.0
 
 
 def _best_factor(trials):
-    """The factor at which differences change least from one step size to the next."""
+    """The factor at which differences change least from one step size to the next, beside their size and the function's."""
     if not trials:
         return FACTORS[0]
     change = np.zeros(len(FACTORS) - 1)
-    for *_, values, _ in trials:
+    for *_, values, _, size in trials:
         for k in range(change.size):
-            change[k] = max(change[k], np.max(np.abs(values[k] - values[k + 1]), initial=0.0))
+            terms = np.max(np.abs(values[k]) + np.abs(values[k + 1]), initial=0.0) + size
+            difference = np.max(np.abs(values[k] - values[k + 1]), initial=0.0)
+            change[k] = max(change[k], difference / terms if terms > 0.0 else 0.0)
     return FACTORS[int(np.argmin(change))]
 
 

@@ -18,13 +18,17 @@ from nonsmooth._core.derivatives.coloured import (
 )
 from nonsmooth._core.jit import Reference, address_record
 from nonsmooth.model.colouring import Pattern
-from nonsmooth.model.derivatives import FACTORS, Differentiator
+from nonsmooth.model.derivatives import FACTORS as ALL_FACTORS
+from nonsmooth.model.derivatives import Differentiator
 from nonsmooth.model.functions import UserFunction
 
 #: How well a derivative must agree with differences in random directions.
 AGREEMENT = 1e-5
 #: How the sources are called in the audit.
 SOURCES = {NONE: "zero", GIVEN: "given", BY_COMPLEX: "complex step", BY_DIFFERENCES: "differences"}
+
+
+FACTORS = ALL_FACTORS[:5]  # (a Newton matrix asks for no more)
 
 
 class Function:

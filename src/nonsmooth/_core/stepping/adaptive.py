@@ -8,11 +8,17 @@ Applied Numerical Mathematics 62 (2012) 1259-1275, sec. 4. The base scheme takes
     error = max_i |e_i| / (atol + rtol s_i),   s_i the largest |q_i| so far                                 (59)
     h_new = h min(a_max, max(a_min, a (1/error)^(1/(p + 1))))                                               (58), (60)
 
-To (61) is added what all three steps can miss alike, a contact that is passed unseen: e_i is at least |W_i| d / sum_j W_j^2, the way out
-of a gap that has become more negative by d.
+To (61) is added what all three steps can miss alike:
 
-Only positions are compared: velocities jump, their local error is O(1). By default p = 0 everywhere, as in the paper. The event-aware
-variant takes the order of the base scheme in steps without a change of modes, and p = 0 in the others.
+    a contact that is passed unseen     e_i is at least |W_i| d / sum_j W_j^2, the way out of a gap more negative by d
+    a slip that stops or reverses       the force turns from P_0 to P_1 somewhere in a half step and is taken as P_1 in all of it: error of
+                                        u up to |M^-1 W (P_1 - P_0)|_i / (rtol v_i), v_i the largest |u_i| so far
+
+Only positions are compared: velocities jump, their local error is O(1). Where a slip stops or reverses they do not, and an error of theirs
+is carried on to the end of the run: (61) alone leaves one that does not fall with the tolerance.
+
+By default p = 0 everywhere, as in the paper. The event-aware variant takes the order of the base scheme in steps without a change of
+modes, and p = 0 in the others.
 
 The run goes on from the two half steps, which are handed out one by one: a run is a chain of steps of the base scheme, and is audited as
 such.
@@ -24,6 +30,8 @@ import numpy as np
 
 from nonsmooth._core.calls.model_functions import call_matrix, call_vector
 from nonsmooth._core.jit import address_record, by_reference, kernel, phase, scalars
+from nonsmooth._core.linalg.small import cholesky, solve_lower, solve_lower_transposed
+from nonsmooth._core.records.laws import CONSTRAINT, FREE, HALF_LINE, INACTIVE
 from nonsmooth._core.records.scene import EXAMPLE, STEP, Books, State, call_step, scene_at, state_at
 from nonsmooth._core.records.status import (
     IMPLICIT_UNSOLVED,
@@ -54,8 +62,10 @@ Control = scalars(
     waiting=int,  # the second half of a step is still to be handed out
     t_half=float,  # where it begins
     t_new=float,  # and ends
+    dt_half=float,  # length of the half step handed out last
     error=float,
     largest=float,  # of all coordinates so far
+    fastest=float,  # of all velocities so far
     residual=float,
     iterations=int,
 )
@@ -70,17 +80,22 @@ class Adaptive(NamedTuple):
     second: State
     whole: State  # after one step h
     size: np.ndarray  # largest coordinates so far
+    speed: np.ndarray  # largest velocities so far
     g_0: np.ndarray  # gaps at the begin of the step
     g_1: np.ndarray  # ... and at its end
     WT: np.ndarray
+    M: np.ndarray
+    L: np.ndarray
+    doubt: np.ndarray  # of an impulse, then of the velocities
     kept: Any  # books before the step
 
 
 def make_adaptive(at, make, size):
     """The record for a model of that size; `make()` makes a state."""
-    n_N, rows = max(size.n_N, 1), max(size.n_rows, 1)
+    n_u, n_N, rows = size.n_u, max(size.n_N, 1), max(size.n_rows, 1)
     return Adaptive(
-        at, Control(), make(), make(), make(), np.zeros(size.n_q), np.zeros(n_N), np.zeros(n_N), np.zeros((rows, size.n_u)), Books()
+        at, Control(), make(), make(), make(), np.zeros(size.n_q), np.zeros(n_u), np.zeros(n_N), np.zeros(n_N), np.zeros((rows, n_u)),
+        np.zeros((n_u, n_u)), np.zeros((n_u, n_u)), np.zeros(n_u), Books(),
     )  # fmt: skip
 
 
@@ -110,6 +125,7 @@ def adaptive_step(at_scene, at_state, t, left):
     p = order_of_step(scene, own, begin)
     error = difference(scene, own, begin) / (2.0**p - 1.0 if p > 0 else 1.0)
     error = max(error, passed_unseen(scene, own, begin, t, t_new))
+    error = max(error, turning_slips(scene, own, begin, t_half, t_half - t))
     choose_next(control, h, error, p)
     if error > 1.0 and not (control.accept_shortest and h <= control.dt_min):
         copy_books(own.kept, scene.books)
@@ -226,6 +242,67 @@ def passed_unseen(scene, own, begin, t, t_new):
 
 
 @phase
+def turning_slips(scene, own, begin, t, h):
+    """What forces of slips that stop or reverse in one of the half steps, h long, may be wrong by, in velocities."""
+    model, control, speed = scene.model, own.control, own.speed
+    for j in range(model.size.n_u):
+        speed[j] = max(speed[j], abs(begin.u[j]), abs(own.middle.u[j]), abs(own.second.u[j]))
+        control.fastest = max(control.fastest, speed[j])
+    error = 0.0
+    if control.dt_half > 0.0 and impulses_in_doubt(model, own, begin, own.middle, t, h / control.dt_half):
+        error = velocities_in_doubt(model, own, t)
+    if impulses_in_doubt(model, own, own.middle, own.second, t, 1.0):
+        error = max(error, velocities_in_doubt(model, own, t))
+    return error
+
+
+@phase
+def impulses_in_doubt(model, own, begin, end, t, ratio):
+    """W (P_1 - P_0) of slips that stop or reverse, into `doubt`, P_0 times the `ratio` of the steps; returns whether there are any."""
+    laws, found = model.laws, False
+    for l in range(model.size.n_laws):
+        if laws.kind[l] == FREE or laws.kind[l] == HALF_LINE:
+            continue
+        before, along = 0.0, 0.0
+        for i in range(laws.row[l], laws.row[l] + laws.dim[l]):
+            before += begin.P[i] * begin.P[i]
+            along += begin.P[i] * end.P[i]
+        slid = begin.modes[l] != CONSTRAINT and begin.modes[l] != INACTIVE and before > 0.0
+        if not slid or (end.modes[l] != CONSTRAINT and not along < 0.0):
+            continue
+        if not found:
+            found = True
+            call_matrix(model.at.directions, t, end.q, end.u, model.p, own.WT)
+            for j in range(model.size.n_u):
+                own.doubt[j] = 0.0
+        # the force before, over this step: that of an impact was another one
+        share = ratio
+        if laws.link[l] >= 0:
+            share = laws.mu[l] * end.P[laws.row[laws.link[l]]] / before**0.5
+        for i in range(laws.row[l], laws.row[l] + laws.dim[l]):
+            for j in range(model.size.n_u):
+                own.doubt[j] += own.WT[i, j] * (end.P[i] - share * begin.P[i])
+    return found
+
+
+@phase
+def velocities_in_doubt(model, own, t):
+    """M^-1 times the impulses in doubt, in terms of the tolerance of velocities."""
+    n, control = model.size.n_u, own.control
+    call_matrix(model.at.mass, t, own.middle.q, own.middle.u, model.p, own.M)
+    if cholesky(own.M, own.L, n) != 0:
+        return 0.0  # (a step says so)
+    solve_lower(own.L, own.doubt, own.doubt, n)
+    solve_lower_transposed(own.L, own.doubt, own.doubt, n)
+    error = 0.0
+    for j in range(n):
+        tolerance = control.rtol * max(own.speed[j], SMALL_PART * control.fastest)
+        if own.doubt[j] != 0.0 and tolerance > 0.0:
+            error = max(error, abs(own.doubt[j]) / tolerance)
+    return error
+
+
+@phase
 def choose_next(control, h, error, p):
     """(58), (60); a step that was rejected becomes shorter in any case."""
     factor = control.alpha_max
@@ -245,7 +322,7 @@ def hand_out_first(scene, own, begin, t):
     info.t_new, info.dt = control.t_half, control.t_half - t
     info.error = control.error
     info.changed = first_change(scene.model, begin, scene.end)
-    control.waiting = 1
+    control.waiting, control.dt_half = 1, info.dt
     return OK
 
 

@@ -237,7 +237,8 @@ def energy_gains(batch: Batch, s: Steps, m: Midpoint) -> Gains:
     on = np.flatnonzero(work > floor)
     if on.size:
         G = m.WT[on] @ m.M_inv_W[on]
-        push = np.einsum("nir,ni->nr", m.M_inv_W[on], m.impulse_h[on])
+        # what else changes relative velocities in the step: forces, and surfaces that gather speed
+        push = m.rate_E[on] - m.rate_B[on] - np.einsum("nrs,ns->nr", G, s.P[on])
         power = speed[on] * impact_impulses(laws, s.modes[on], s.P[on], G, push)
         created = np.minimum(power.sum(axis=1), work[on])
         gain[on] = np.where(created > floor[on], relative(created, T_B[on]), 0.0)

@@ -208,9 +208,9 @@ class MoreauAudit:
         audit.energy_identity_error = worst(energy_identity(s, m), s.t_E)[0]
         audit.activation_mismatch = int(np.count_nonzero(self.mismatch(s, m)))
         self.resolution(s)
-        self.travel = float(
-            np.max(s.dt * largest((m.rate_B + m.zeta)[:, : batch.n_N], (m.rate_E + m.zeta)[:, : batch.n_N]))
-        )
+        # in a step a contact closes that far, or its surface goes that far: what rests on one that moves is carried along
+        rates = (m.rate_B + m.zeta, m.rate_E + m.zeta, batch.directions(s.t_B, s.q_B)[1])
+        self.travel = float(np.max(s.dt * largest(*(rate[:, : batch.n_N] for rate in rates))))
         self.speed = float(np.max(m.velocity))
         self.push = float(np.max(dot(m.impulse_h, solved(m.M, m.impulse_h[..., None])[..., 0])))
         if unknown:
