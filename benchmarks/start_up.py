@@ -32,12 +32,33 @@ SLIDE = """
 system = ns.FilippovSystem(lambda t, x: np.array([0.5 * np.cos(t)]), [ns.sign_term(-1.0, [1.0], [1.0])])
 ns.solve_filippov(system, (0, 10), [0.3])
 """
+TOY = "p = ns.problems.woodpecker(); p.simulate((0, 0.05), {options})"
+#: Schemes that take contacts, with the options of a run of the woodpecker.
+SCHEMES = {
+    "moreau": "dt=p.dt",
+    "theta": "method='theta', dt=p.dt",
+    "schatzman-paoli": "method='schatzman-paoli', dt=p.dt",
+    "generalized-alpha": "method='generalized-alpha', dt=p.dt",
+    "adaptive-moreau": "method='adaptive-moreau'",
+    "extrapolated-moreau": "method='extrapolated-moreau'",
+    "event-capturing": "method='event-capturing', dt=p.dt",
+    "event-driven (default)": "rtol=1e-6",
+}
+FALL = """
+world = ns.World(gravity=(0, -9.81))
+world.add(ns.Body(ns.Disk(0.1), mass=1.0, position=(0, 1), name="ball"), ns.HalfPlane())
+ns.simulate(world, (0, 0.6), dt=1e-3)
+"""
+PENDULUM = """
+rod = ns.Joint(lambda t, q: q[0] ** 2 + q[1] ** 2 - 1.0)
+system = ns.MechanicalSystem(np.eye(2), np.array([0.0, -9.81]), joints=[rod])
+ns.simulate(system, (0, 0.1), [1.0, 0.0], [0.0, 0.0], method="sliding-mode", dt=1e-3)
+"""
 DOORS = {
     "import": "",
-    "simulate, moreau": "p = ns.problems.woodpecker(); p.simulate((0, 0.05), dt=p.dt)",
-    "simulate, extrapolated-moreau": "p = ns.problems.woodpecker(); p.simulate((0, 0.05))",
-    "simulate, theta": "p = ns.problems.woodpecker(); p.simulate((0, 0.05), method='theta', dt=p.dt)",
-    "simulate, event-driven": "p = ns.problems.woodpecker(); p.simulate((0, 0.05), method='event-driven')",
+    **{f"simulate, {name}": TOY.format(options=options) for name, options in SCHEMES.items()},
+    "simulate, sliding-mode": PENDULUM,
+    "simulate, World": FALL,
     "solve_ivp": "ns.solve_ivp(lambda t, y: -y, (0, 1), [1.0])",
     "solve_ivp with a switch, RK45": BALL.format(method="RK45"),
     "solve_ivp with a switch, Radau": BALL.format(method="Radau"),
