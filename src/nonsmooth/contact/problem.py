@@ -18,20 +18,15 @@ which is the local one with ``W = H^T M^-1 H`` and ``q = H^T M^-1 f + w``.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg as spl
 
 from nonsmooth.contact.equalities import MixedForm, eliminate
-from nonsmooth.errors import InputError, ModelError, NonFiniteError, RangeError, ShapeError
-
-#: Above this share of non-zero blocks a matrix is treated as dense by the direct solvers.
-DENSE_SHARE = 0.3
-
-#: Largest entries of W and q have to lie between this and its inverse.
-EXTREME = 1e-100
+from nonsmooth.contact.global_form import GlobalForm, delassus, mass_solver
+from nonsmooth.contact.problem_input import check_magnitude, dimension, friction, matrix, vector
+from nonsmooth.errors import ShapeError
 
 
 class Blocks(NamedTuple):
@@ -42,19 +37,6 @@ class Blocks(NamedTuple):
     indices: np.ndarray
     data: np.ndarray
     diagonal: np.ndarray
-
-
-class GlobalForm(NamedTuple):
-    """The matrices of (2); `solve_mass` applies the inverse of M to a vector or to columns."""
-
-    M: Any
-    H: Any
-    f: np.ndarray
-    w: np.ndarray
-    G: Any
-    b: np.ndarray | None
-    solve_mass: Any
-    solve_kkt: Any
 
 
 class ContactProblem:
@@ -82,21 +64,21 @@ class ContactProblem:
     """
 
     def __init__(self, W, q, mu=0.0, dim=3, bilateral=None):
-        self.dim = _dimension(dim)
-        self.q = _vector(q, "q")
+        self.dim = dimension(dim)
+        self.q = vector(q, "q")
         n = self.q.size
         if n % self.dim:
             raise ShapeError(
                 f"ContactProblem: q has {n} entries, which is no multiple of dim = {self.dim}; "
                 "give `dim` rows per contact, normal component first."
             )
-        self.W = _matrix(W, "W", (n, n))
+        self.W = matrix(W, "W", (n, n))
         self._init_laws(mu, bilateral)
         self.global_form = self.mixed_form = None
 
     def _init_laws(self, mu, bilateral):
         self.n_contacts = self.q.size // self.dim
-        self.mu = _friction(mu, self.n_contacts, self.dim)
+        self.mu = friction(mu, self.n_contacts, self.dim)
         self.bilateral = np.zeros(self.n_contacts, dtype=bool)
         if bilateral is not None:
             flags = np.asarray(bilateral)
@@ -106,7 +88,7 @@ class ContactProblem:
                     f"give one bool per contact, shape ({self.n_contacts},)."
                 )
             self.bilateral = flags.copy()
-        _check_magnitude(self.q, "q")
+        check_magnitude(self.q, "q")
         self.q_norm = float(np.linalg.norm(self.q))
         self.solution = None
         self.guesses = []
@@ -128,27 +110,27 @@ class ContactProblem:
             multipliers are eliminated.
         """
         problem = cls.__new__(cls)
-        problem.dim = _dimension(dim)
-        f, w = _vector(f, "f"), _vector(w, "w")
+        problem.dim = dimension(dim)
+        f, w = vector(f, "f"), vector(w, "w")
         if w.size % problem.dim:
             raise ShapeError(
                 f"ContactProblem.from_global: w has {w.size} entries, no multiple of dim = {problem.dim}."
             )
-        M = _matrix(M, "M", (f.size, f.size))
-        H = _matrix(H, "H", (f.size, w.size))
+        M = matrix(M, "M", (f.size, f.size))
+        H = matrix(H, "H", (f.size, w.size))
         n_v = f.size
         if G is None:
-            solve_mass, solve_kkt = _mass_solver(M), None
+            solve_mass, solve_kkt = mass_solver(M), None
             v_free = solve_mass(f)
         else:
-            G = _matrix(G, "G", (n_v, None))
-            b = _vector(np.zeros(G.shape[1]) if b is None else b, "b")
+            G = matrix(G, "G", (n_v, None))
+            b = vector(np.zeros(G.shape[1]) if b is None else b, "b")
             if b.size != G.shape[1]:
                 raise ShapeError(
                     f"ContactProblem.from_global: b has {b.size} entries, G has {G.shape[1]} columns."
                 )
             kkt = sp.bmat([[sp.csc_matrix(M), -sp.csc_matrix(G)], [sp.csc_matrix(G).T, None]], format="csc")
-            solve_kkt = _mass_solver(kkt)
+            solve_kkt = mass_solver(kkt)
 
             def solve_mass(rhs):
                 padded = np.zeros((n_v + b.size,) + rhs.shape[1:])
@@ -174,9 +156,9 @@ class ContactProblem:
             Singular only if the joints are redundant and consistent.
         q, s : array_like, shapes (dim*n,) and (m,)
         """
-        q, s = _vector(q, "q"), _vector(s, "s")
-        W = _matrix(W, "W", (q.size, q.size))
-        V, R = _matrix(V, "V", (q.size, s.size)), _matrix(R, "R", (s.size, s.size))
+        q, s = vector(q, "q"), vector(s, "s")
+        W = matrix(W, "W", (q.size, q.size))
+        V, R = matrix(V, "V", (q.size, s.size)), matrix(R, "R", (s.size, s.size))
         reduced, free, solve = eliminate(W, V, R, q, s)
         problem = cls(reduced, free, mu, dim, bilateral)
         problem.mixed_form = MixedForm(W, V, R, q, s, solve)
@@ -201,7 +183,7 @@ class ContactProblem:
     def __getattr__(self, name):
         # W of a global problem is formed on first use only
         if name == "W" and self.__dict__.get("global_form") is not None:
-            self.W = _delassus(self.global_form)
+            self.W = delassus(self.global_form)
             return self.W
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -310,7 +292,7 @@ class ContactProblem:
 
     def check_impulse(self, r, name="guess") -> np.ndarray:
         """A start value as a fresh float array of the right shape, or a typed error."""
-        r = _vector(r, name)
+        r = vector(r, name)
         if r.size != self.q.size:
             raise ShapeError(f"{name} has {r.size} entries; the problem has {self.q.size} rows.")
         return r.copy()
@@ -322,141 +304,3 @@ def _inverse(scale) -> np.ndarray:
     if typical == 0.0:
         return np.ones_like(scale)
     return 1.0 / np.where(scale > 1e-14 * typical, scale, typical)
-
-
-def _dimension(dim) -> int:
-    if isinstance(dim, bool) or dim not in (1, 2, 3):
-        raise RangeError(f"ContactProblem: dim = {dim!r}; a contact has 1 (frictionless), 2 or 3 rows.")
-    return int(dim)
-
-
-def _vector(value, name) -> np.ndarray:
-    array = _floats(value, name)
-    if array.ndim != 1:
-        raise ShapeError(f"{name} has shape {array.shape}; a one-dimensional array is wanted.")
-    if not np.all(np.isfinite(array)):
-        raise NonFiniteError(
-            f"{name}[{int(np.argmin(np.isfinite(array)))}] is not finite; give finite numbers."
-        )
-    return array
-
-
-def _floats(value, name) -> np.ndarray:
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
-            if array.size == 0:
-                return np.zeros(array.shape)
-            raise TypeError
-        return np.array(array, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is no array of real numbers (got {type(value).__name__}).") from None
-
-
-def _matrix(value, name, shape):
-    if sp.issparse(value):
-        if value.dtype.kind not in "fiub":
-            raise InputError(f"{name} holds {value.dtype}; a real matrix is wanted.")
-        A = value.astype(np.float64)
-        A = A if A.format in ("csc", "csr", "bsr") else A.tocsc()
-        entries = A.data
-    else:
-        A = _floats(value, name)
-        if A.ndim != 2 and A.size == 0:
-            A = A.reshape(tuple(0 if s is None else s for s in shape) if 0 in shape else (0, 0))
-        entries = A
-    wanted = tuple(have if s is None else s for have, s in zip(A.shape, shape)) if A.ndim == 2 else shape
-    if A.ndim != 2 or A.shape != wanted:
-        raise ShapeError(f"{name} has shape {A.shape}; {shape} is wanted (rows of q decide).")
-    if not np.all(np.isfinite(entries)):
-        raise NonFiniteError(f"{name} holds NaN or infinite entries; give finite numbers.")
-    _check_magnitude(entries, name)
-    return A
-
-
-def _check_magnitude(entries, name):
-    """Refuse numbers whose squares overflow or vanish: a residual computed from them would mean nothing."""
-    top = float(np.max(np.abs(entries))) if entries.size else 0.0
-    if top != 0.0 and not EXTREME < top < 1.0 / EXTREME:
-        raise RangeError(
-            f"the largest entry of {name} is {top:.1e}; beyond {EXTREME:.0e} to {1 / EXTREME:.0e} "
-            "rounding cannot be judged. Choose other units."
-        )
-
-
-def _friction(mu, n, dim) -> np.ndarray:
-    mu = _floats(mu, "mu")
-    if mu.ndim == 0:
-        mu = np.full(n, float(mu))
-    if mu.shape != (n,):
-        raise ShapeError(f"mu has shape {mu.shape}; give a number or one value per contact, shape ({n},).")
-    if not np.all(np.isfinite(mu)):
-        raise NonFiniteError("mu holds NaN or infinite entries; give finite numbers (or a bilateral block).")
-    if np.any(mu < 0.0):
-        k = int(np.argmax(mu < 0.0))
-        raise RangeError(f"mu[{k}] = {mu[k]:g}; a friction coefficient is not negative.")
-    return np.zeros(n) if dim == 1 else mu.copy()
-
-
-def _mass_solver(M):
-    """Factor M once; the returned function applies its inverse to a vector or to the columns of an array."""
-    try:
-        if M.shape[0] == 0:
-            return lambda rhs: np.zeros(np.shape(rhs))
-        factor = spl.splu(sp.csc_matrix(M))
-        diagonal = np.abs(factor.U.diagonal())
-    except RuntimeError:
-        diagonal = np.zeros(1)
-    if diagonal.min() <= 1e-14 * diagonal.max():
-        raise ModelError(
-            "ContactProblem.from_global: M (with the joints G) is singular; "
-            "remove bodies without mass or redundant joints."
-        )
-    return lambda rhs: factor.solve(rhs.toarray() if sp.issparse(rhs) else np.asarray(rhs))
-
-
-def _delassus(g: GlobalForm):
-    """``W = H^T M^-1 H``, sparse where it is sparse: columns are solved in slices, tiny fill is dropped
-    exactly at zero."""
-    n = g.w.size
-    Ht = sp.csr_matrix(g.H.T)
-    inverse = _sparse_inverse(g.M) if g.G is None else None
-    if inverse is not None:
-        W = sp.csc_matrix(Ht @ (inverse @ sp.csc_matrix(g.H)))
-        return W if W.nnz < DENSE_SHARE * n * n else W.toarray()
-    slices = []
-    for start in range(0, n, 512):
-        columns = g.H[:, start : start + 512]
-        slices.append(sp.csc_matrix(Ht @ g.solve_mass(columns)))
-    W = sp.hstack(slices, format="csc") if slices else sp.csc_matrix((n, n))
-    W.eliminate_zeros()
-    return W if W.nnz < DENSE_SHARE * n * n else W.toarray()
-
-
-def _sparse_inverse(M, largest=24):
-    """``M^-1`` as a sparse matrix where M falls into small independent blocks (bodies without joints), else
-    None."""
-    M = sp.csr_matrix(M)
-    count, label = sp.csgraph.connected_components(M, directed=False)
-    sizes = np.bincount(label, minlength=count)
-    if M.shape[0] == 0 or sizes.max() > largest:
-        return None
-    order = np.argsort(label, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    rows, columns, values = [], [], []
-    for size in np.unique(sizes):
-        members = order[starts[:-1][sizes == size][:, None] + np.arange(size)]  # one block per line
-        place = np.empty(M.shape[0], dtype=np.int64)
-        place[members] = np.arange(members.shape[0])[:, None]
-        inner = np.empty(M.shape[0], dtype=np.int64)
-        inner[members] = np.arange(size)
-        entries = M[members.ravel()].tocoo()
-        blocks = np.zeros((members.shape[0], size, size))
-        source = members.ravel()[entries.row]
-        np.add.at(blocks, (place[source], inner[source], inner[entries.col]), entries.data)
-        values.append(np.linalg.inv(blocks).ravel())
-        rows.append(np.repeat(members, size, axis=1).ravel())
-        columns.append(np.tile(members, (1, size)).ravel())
-    return sp.csr_matrix(
-        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=M.shape
-    )
