@@ -1,12 +1,16 @@
 """Sphinx settings: Markdown pages, furo, API from the docstrings, MathJax from this folder; builds without a network."""
 
 import sys
+import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from example_pages import copy_examples
+
+# examples print what the library warns of, without the place on the machine that built the page
+warnings.formatwarning = lambda message, category, *_: f"{category.__name__}: {message}\n"
 
 project = "nonsmooth"
 author = "The nonsmooth developers"

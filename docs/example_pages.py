@@ -8,6 +8,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from nonsmooth import Result, problems
+from nonsmooth.errors import InputError
+
 DOCS = Path(__file__).parent
 COPIES = DOCS / "_build" / "examples"
 HEAD = """Examples
@@ -35,14 +38,16 @@ def copy_examples() -> str:
 
 
 def moving_scene(block, block_vars, gallery_conf) -> str:
-    """The run called `result` of an example as a moving picture, where its model has shapes."""
-    result = block_vars["example_globals"].get("result")
-    if block[0] != "code" or getattr(result, "animate", None) is None:
+    """The run of an example as a moving picture, with its own shapes or those of the benchmark problem of the same name."""
+    result = _run_of(block_vars["example_globals"])
+    if block[0] != "code" or result is None:
         return ""
+    name = Path(block_vars["src_file"]).stem
+    shapes = problems.get(name).system.draw if name in problems.names() else None
     with tempfile.TemporaryDirectory() as folder:
         try:
-            result.animate(Path(folder) / "run.gif", seconds=4, fps=12, size=(400, 300))
-        except ValueError:  # no shapes: plots only
+            result.animate(Path(folder) / "run.gif", seconds=4, fps=12, size=(400, 300), draw=shapes)
+        except InputError:  # no shapes: plots only
             return ""
         # a name from the iterator can be the thumbnail
         path = Path(next(block_vars["image_path_iterator"])).with_suffix(".gif")
@@ -50,3 +55,14 @@ def moving_scene(block, block_vars, gallery_conf) -> str:
         shutil.move(Path(folder) / "run.gif", path)
     place = path.relative_to(Path(gallery_conf["src_dir"])).as_posix()
     return f"\n.. image:: /{place}\n   :alt: the run, animated\n\n"
+
+
+def _run_of(names):
+    """What an example calls `result`, or the first run it keeps."""
+    kept = [names.get("result"), *names.values()]
+    kept += [run for value in kept if isinstance(value, dict | list | tuple) for run in _values(value)]
+    return next((run for run in kept if isinstance(run, Result) and run.t.size > 1), None)
+
+
+def _values(several):
+    return list(several.values()) if isinstance(several, dict) else list(several)

@@ -19,6 +19,8 @@ Every benchmark problem with its picture, source and example. Lines are computed
 the reference. Strips show the mode of every law: black is *constraint* (closed, sticking), grey is *impressed*
 (slipping), empty is open, red marks are impacts.
 
+The same systems in motion: the pages under *Examples*, each with its script and its run as a moving picture.
+
 The page is made by `python docs/make_gallery.py`.
 """
 

@@ -77,6 +77,17 @@ def box():
     return ns.simulate(system, (0, 1.5), [0, 0, 1.5, 1, 0, 0, 0], [0.6, 0.3, 0, 3.0, 1.0, 0.5], dt=2e-3)
 
 
+def world():
+    """A box and two disks that come to rest, with the forces that carry them."""
+    scene = ns.World(gravity=(0, -9.81), material=ns.Material(restitution=0.3, friction=0.4), name="yard")
+    box = ns.Body(ns.Box(0.4, 0.2), mass=1.0, position=(0, 1.0), angle=0.4, name="box")
+    ball = ns.Body(ns.Disk(0.1), mass=0.5, position=(0.6, 1.0), name="ball")
+    low = ns.Body(ns.Disk(0.1), mass=0.5, position=(0.85, 0.5), name="low")
+    scene.add(box, ball, low, ns.HalfPlane(name="floor"), ns.Spring(box, ball, 20.0, name="spring"))
+    scene.contact(ball, low)
+    return ns.simulate(scene, (0, 1.5), dt=1e-3)
+
+
 def switched():
     switch = ns.Switch(
         lambda t, y: y[0], name="floor", kind="unilateral", reset=lambda t, y: np.array([0.0, -0.8 * y[1]])
@@ -94,6 +105,7 @@ def runs():
         "box": box,
         "filippov": lambda: ns.problems.filippov_spiral().simulate(),
         "ivp": switched,
+        "world": world,
     }
 
 

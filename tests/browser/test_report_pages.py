@@ -8,8 +8,8 @@ import pytest
 import nonsmooth as ns
 from nonsmooth.results.result import Result
 
-NAMES = ("woodpecker", "belt", "pendulum", "box", "filippov", "ivp")
-SCENES = ("woodpecker", "belt", "pendulum", "box")
+NAMES = ("woodpecker", "belt", "pendulum", "box", "filippov", "ivp", "world")
+SCENES = ("woodpecker", "belt", "pendulum", "box", "world")
 # the picture on the canvas
 INK = "document.getElementById('scene').toDataURL()"
 
@@ -76,6 +76,28 @@ def test_plots_zoom_together_and_a_click_sets_the_time(browser, pages):
     assert browser.run("nonsmoothReport.time") == pytest.approx(
         0.3 * 0.4, abs=0.004
     )  # the middle of what is shown now
+
+
+def test_speed_and_forces_follow_their_controls(browser, pages):
+    browser.open(pages["world"])
+    browser.run("nonsmoothReport.seek(nonsmoothReport.span[1])")
+    with_forces = browser.run(INK)
+    browser.run("document.getElementById('forces').click()")
+    assert browser.run(INK) != with_forces  # arrows at rest
+    speeds = browser.run("Array.from(document.getElementById('speed').options).map(o => parseFloat(o.value))")
+    assert len(speeds) >= 5
+    far = []
+    for value in (min(speeds), max(speeds)):
+        browser.run("nonsmoothReport.seek(nonsmoothReport.span[0])")
+        browser.run(
+            f"Array.from(document.getElementById('speed').options).find(o => parseFloat(o.value) === {value}).selected = true"
+        )
+        browser.run("nonsmoothReport.play()")
+        time.sleep(0.4)
+        far.append(browser.run("nonsmoothReport.time - nonsmoothReport.span[0]"))
+        browser.run("nonsmoothReport.pause()")
+    assert far[1] > 3 * far[0] > 0
+    assert browser.complaints() == []
 
 
 def test_a_short_contact_is_seen_when_zoomed(browser, tmp_path):

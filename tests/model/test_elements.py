@@ -10,8 +10,10 @@ from nonsmooth import (
     FrictionElement,
     Interval,
     Joint,
+    MechanicalSystem,
     NonholonomicConstraint,
     SetValuedElement,
+    simulate,
 )
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
 
@@ -79,3 +81,13 @@ def test_other_elements():
     for kind in (Joint, NonholonomicConstraint):
         with pytest.raises(InputError, match="'pin'"):
             kind(None, name="pin")
+
+
+def test_one_coordinate_takes_a_number_as_direction():
+    pad = FrictionElement(lambda t, q: 1.0, 0.5, name="pad")
+    run = simulate(MechanicalSystem(1.0, 0.0, friction=pad), (0, 1), [0.0], [1.0], dt=1e-2)
+    assert run.u[0, -1] == pytest.approx(0.5)
+    with pytest.raises(InputError, match=r"direction=lambda t, q: np\.array\(\[1\.0\]\)"):
+        FrictionElement([1.0], 0.5, name="pad")
+    with pytest.raises(InputError, match="`u0` is missing"):
+        simulate(MechanicalSystem(1.0, 0.0), (0, 1), [0.0], dt=1e-2)

@@ -79,7 +79,8 @@ def _owner(kind: str, name) -> str:
 
 def _check_function(value, attribute: str, owner: str, optional: bool = True) -> None:
     if not callable(value) and not (optional and value is None):
-        raise InputError(f"`{attribute}` of {owner} is {value!r}: a function is wanted.")
+        cure = f", {attribute}=lambda t, q: np.array({value!r})" if np.ndim(value) == 1 else ""
+        raise InputError(f"`{attribute}` of {owner} is {value!r}: a function is wanted{cure}.")
 
 
 @dataclass

@@ -289,7 +289,7 @@ class ModelLaws:
         if not probe.has_out:
             value = probe.raw(float(self._t0), self._q0.copy(), self._u0.copy())
             array = np.asarray(value, dtype=np.float64) if value is not None else np.zeros(0)
-            if array.ndim == 1 and array.size == self.n_u:
+            if array.ndim <= 1 and array.size == self.n_u:  # one coordinate: a number is enough
                 return 1
             if array.ndim == 2 and array.shape[0] == self.n_u:
                 return array.shape[1]

@@ -33,6 +33,10 @@ MANY_JOINTS = 50  # rows, from which on sparse algebra is asked first
 
 def as_state(value, name: str) -> np.ndarray:
     """A start vector as a fresh contiguous float64 array (integers, float32, views, read-only arrays are fine)."""
+    if value is None:
+        raise InputError(
+            f"`{name}` is missing: give the start, q0 and u0 (a `World` has its own; u0=[0.0, ...] is at rest)."
+        )
     try:
         if np.ma.is_masked(value):
             raise InputError(f"`{name}` has masked entries: every coordinate and velocity needs a value.")
