@@ -16,6 +16,7 @@ from nonsmooth._core.records.problem import SolverOptions, make_problem
 from nonsmooth._core.records.run import LOOK, Clock, RunRecord, make_log, make_output, make_watch
 from nonsmooth._core.records.scene import BETWEEN, PARTS, STEP, Ask, Books, Info, Scene, make_state, make_work
 from nonsmooth._core.records.status import OK, UNCONVERGED
+from nonsmooth._core.stepping.output import log_changes, write_columns
 from nonsmooth._core.stepping.run_loop import run
 from nonsmooth._core.stepping.watch import look
 from nonsmooth.schemes.base import Plan
@@ -88,8 +89,10 @@ class SchemeRun:
         self.clock.controlled, self.clock.first, self.clock.t, self.clock.t_end = self.controlled, 1, t, t
         self.clock.every = self.clock.next_store = plan.every
         self.clock.with_begin = plan.keep_begin
-        watched = ((plan.watched.writer, VECTOR), (look, LOOK)) if plan.watched else ()
-        self.watch = make_watch(len(plan.watched or ()), model.n_q, model.n_u, plan.nodes, *watched)
+        parts = {"log": (log_changes, LOOK), "write": (write_columns, LOOK)}
+        if plan.watched:
+            parts |= {"values": (plan.watched.writer, VECTOR), "look": (look, LOOK)}
+        self.watch = make_watch(len(plan.watched or ()), model.n_q, model.n_u, plan.nodes, **parts)
         if plan.watched:
             plan.watched.prepare(self.watch)
         records = self.scene, self.state, RunRecord(self.clock, self.out, self.log, plan.t_eval, self.watch)

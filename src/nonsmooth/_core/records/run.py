@@ -79,7 +79,7 @@ class Watch(NamedTuple):
     """Events asked for by the user (see `stepping.watch`), and what is kept of the inside of steps."""
 
     control: Any
-    at: Any  # addresses: `values`, a model function that writes all of them, and `look`, which finds their zeros in a step
+    at: Any  # addresses: `values`, a model function that writes all of them; `look`, zeros in a step; `log`, `write`, the output
     g_0: np.ndarray  # values at the begin of the step, inside, at its end
     g_m: np.ndarray
     g_1: np.ndarray
@@ -94,7 +94,7 @@ class Watch(NamedTuple):
     node: np.ndarray  # instants inside a step, as parts of it
 
 
-# Zeros of the user's functions in a step: (run, scene, state, t, dt, t_new) -> status.
+# What is looked at or kept of a step: (run, scene, state, t, dt, t_new) -> status.
 LOOK = int64(int64, int64, int64, float64, float64, float64)
 call_look = caller(LOOK)
 
@@ -127,8 +127,8 @@ def make_log(n):
     return Log(*ints, t_begin=np.zeros(n), t_end=np.zeros(n), t_best=np.full(n, np.nan))
 
 
-def make_watch(n, n_q, n_u, node, values=0, look=0, rows=256):
-    """A watch on `n` functions, with room for `rows` events; `values` and `look` with their signatures."""
+def make_watch(n, n_q, n_u, node, values=0, look=0, log=0, write=0, rows=256):
+    """A watch on `n` functions, with room for `rows` events; `values`, `look`, `log`, `write` with their signatures."""
     m = max(n, 1)
     rows = max(rows, 4 * m) if n else 1
     floats = [np.zeros(m) for _ in range(3)]
@@ -136,7 +136,7 @@ def make_watch(n, n_q, n_u, node, values=0, look=0, rows=256):
     control = WatchControl()
     control.count, control.stopped, control.nodes = n, -1, len(node)
     return Watch(
-        control, address_record(values=values, look=look), *floats, *whole,
+        control, address_record(values=values, look=look, log=log, write=write), *floats, *whole,
         root=np.zeros(m), event=np.zeros(rows, dtype=np.int64), t=np.zeros(rows),
         q=np.zeros((rows, n_q)), u=np.zeros((rows, n_u)), node=np.array([*node, 0.0]),
     )  # fmt: skip
