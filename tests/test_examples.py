@@ -113,6 +113,51 @@ def heavy_top(module):
     assert np.abs(module.result["top"].point((0, 0, -0.5))).max() < 1e-8
 
 
+def world_clearance(module):
+    """The same motion as that of the machine in three angles."""
+    bodies = [module.result[name] for name in ("crank", "rod", "slider")]
+    q, u = (np.array([getattr(body, what) for body in bodies]) for what in ("angle", "angular_velocity"))
+    off = problems.slider_crank_clearance().reference.deviation(module.result.t, q, u)
+    assert off["points"] == 5 and off["max_q"] < 5e-4
+
+
+def bricard(module):
+    assert module.diagnosis.rank == 29 and module.result.audit.ok
+    assert np.abs(module.total - module.total[0]).max() < 5e-3
+    assert np.abs(module.result.q[:, -1] - module.result.q[:, 0]).max() > 0.5
+
+
+def gyro_wheel(module):
+    assert module.lift_off == pytest.approx(module.expected, rel=1e-8)
+    assert module.result["wheel"].position[2, -1] > 1e-3
+
+
+def flexible_pendulum(module):
+    assert np.all(np.diff(module.total) < 1e-6) and module.result.audit.ok
+    assert module.view.position[0, 8].min() > 0.1 - 1e-9
+
+
+def cable_wall(module):
+    assert -1e-3 < module.nearest < 1e-3 and module.result.audit.ok
+
+
+def walking_toy(module):
+    assert module.settled == pytest.approx(module.expected, rel=5e-3)
+
+
+def jansen_leg(module):
+    assert np.abs(module.foot - module.exact).max() < 1e-9
+
+
+def box_on_stairs(module):
+    """It comes to rest on a step, without a corner in the stair or an edge in the box."""
+    assert module.speed < 1e-9 and module.deepest > -1e-3
+    x, y, phi = module.result.q[:, -1]
+    quarters = phi / (np.pi / 2)
+    lying = module.height if round(quarters) % 2 == 0 else module.width
+    assert abs(quarters - round(quarters)) < 1e-3 and np.min(np.abs(module.y_edge + 0.5 * lying - y)) < 1e-3
+
+
 CHECKS = [
     falling_ball,
     sliding_mass,
@@ -129,6 +174,14 @@ CHECKS = [
     heavy_top,
     compere_pendulum,
     rolling_spheres,
+    world_clearance,
+    bricard,
+    gyro_wheel,
+    flexible_pendulum,
+    cable_wall,
+    walking_toy,
+    jansen_leg,
+    box_on_stairs,
 ]
 
 

@@ -33,8 +33,10 @@ _PUBLIC = {
     "Body": "model.bodies.body",
     "Bar": "model.structures.bar",
     "Beam": "model.structures.beam",
+    "Cable": "model.structures.cable",
     "LinearStructure": "model.structures.linear",
     "Material": "model.bodies.material",
+    "Stribeck": "model.bodies.material",
     "Disk": "model.bodies.shapes",
     "Sphere": "model.bodies.shapes",
     "Box": "model.bodies.shapes",
@@ -57,6 +59,7 @@ _PUBLIC = {
     "Distance": "model.joints.joints",
     "PointOnLine": "model.joints.joints",
     "PointOnPlane": "model.joints.joints",
+    "PointOnCurve": "model.joints.on_curve",
     "Gear": "model.joints.joints",
     "Rolling": "model.joints.joints",
     "Servo": "model.servo",
@@ -165,6 +168,7 @@ if TYPE_CHECKING:
     from nonsmooth.model.bodies.forces import Spring as Spring
     from nonsmooth.model.bodies.forces import TorsionSpring as TorsionSpring
     from nonsmooth.model.bodies.material import Material as Material
+    from nonsmooth.model.bodies.material import Stribeck as Stribeck
     from nonsmooth.model.bodies.shapes import Box as Box
     from nonsmooth.model.bodies.shapes import Capsule as Capsule
     from nonsmooth.model.bodies.shapes import Circle as Circle
@@ -193,6 +197,7 @@ if TYPE_CHECKING:
     from nonsmooth.model.joints.joints import Rolling as Rolling
     from nonsmooth.model.joints.joints import Spherical as Spherical
     from nonsmooth.model.joints.joints import Universal as Universal
+    from nonsmooth.model.joints.on_curve import PointOnCurve as PointOnCurve
     from nonsmooth.model.rotations import inertia_matrix as inertia_matrix
     from nonsmooth.model.rotations import quaternion_rates as quaternion_rates
     from nonsmooth.model.servo import Servo as Servo
@@ -200,6 +205,7 @@ if TYPE_CHECKING:
     from nonsmooth.model.statics import modes as modes
     from nonsmooth.model.structures.bar import Bar as Bar
     from nonsmooth.model.structures.beam import Beam as Beam
+    from nonsmooth.model.structures.cable import Cable as Cable
     from nonsmooth.model.structures.linear import LinearStructure as LinearStructure
     from nonsmooth.model.system import MechanicalSystem as MechanicalSystem
     from nonsmooth.model.world import World as World

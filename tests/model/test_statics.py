@@ -119,6 +119,15 @@ def test_bricard_loop_moves_although_counting_says_no():
     found = ns.diagnose(world)
     assert (found.velocities, found.constraints, found.rank, found.degrees_of_freedom) == (30, 30, 29, 1)
     assert len(found.redundant) == 1 and found.redundant[0].startswith("hinge 5")
+    loop = world.without_redundant_rows()
+    assert (ns.diagnose(loop).constraints, ns.diagnose(loop).redundant) == (29, [])
+    exact, coarse, fine = (
+        ns.simulate(loop, (0, 0.5), **method)
+        for method in (dict(method=ns.GeneralizedAlpha(dt=1e-3)), dict(dt=1e-3), dict(dt=5e-4))
+    )  # it moves, and the more exactly the smaller the steps are
+    assert np.abs(exact.q[:, -1] - exact.q[:, 0]).max() > 0.1 and exact.audit.ok
+    first, second = (np.abs(run.q[:, -1] - exact.q[:, -1]).max() for run in (coarse, fine))
+    assert second < 0.7 * first < 0.02
 
 
 def test_diagnosis_of_a_pendulum_and_its_start():

@@ -179,7 +179,7 @@ BAD = [
     (lambda w: w.add(ns.Load(w["p"], torque=1.0, name="l")), errors.InputError, "'p' is a point mass"),
     (lambda w: w.add(ns.Plane()), errors.InputError, "use HalfPlane"),
     (lambda w: w.add("ball"), errors.InputError, "`add` got 'ball'"),
-    (lambda w: w.contact(w["a"], w["b"]), errors.InputError, "only as disks, balls and points"),
+    (lambda w: w.contact(w["a"], w["b"]), errors.InputError, "which never meet"),
     (lambda w: w.contact(w["a"], ns.HalfPlane(), restitution=1.5), errors.RangeError, "restitution"),
     (lambda w: ns.World((0, 0, 0, 1)), errors.ShapeError, "`gravity`"),
     (lambda w: ns.World((0, np.nan)), errors.NonFiniteError, "`gravity`"),

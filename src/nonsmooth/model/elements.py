@@ -111,6 +111,8 @@ class Contact:
     size : int
         Number of contacts m, only needed if it cannot be seen from `gap`.
     name : str or sequence of str
+    bodies : sequence of one or two bodies
+        In a `World`: whose coordinates and velocities, one body after the other, the functions see as q and u.
     """
 
     gap: Callable
@@ -124,6 +126,7 @@ class Contact:
     size: int | None = None
     name: str | Sequence[str] | None = None
     tangent_rate: Callable | None = None
+    bodies: Any = None
 
     def __post_init__(self):
         owner = _owner("contact", self.name)
@@ -251,13 +254,15 @@ class SetValuedElement:
 class Joint:
     """Holonomic constraint(s) ``constraint(t, q[, p]) = 0``, shape (m,).
 
-    `jacobian` (m, n_q) and ``jacobian_rate(t, q, u[, p])``, shape (m,), d/dt(W^T) u + d zeta/dt, are found if left out.
+    `jacobian` (m, n_q) and ``jacobian_rate(t, q, u[, p])``, shape (m,), d/dt(W^T) u + d zeta/dt, are found if left out. In a `World`
+    `bodies`, one or two of them, are those whose coordinates, one after the other, the functions see as q.
     """
 
     constraint: Callable
     jacobian: Callable | None = None
     name: str | None = None
     jacobian_rate: Callable | None = None
+    bodies: Any = None
 
     def __post_init__(self):
         owner = _owner("joint", self.name)
@@ -270,12 +275,13 @@ class Joint:
 class NonholonomicConstraint:
     """Constraint(s) ``constraint(t, q, u[, p]) = 0``, shape (m,), linear in the velocities.
 
-    ``rate(t, q, u[, p])``, shape (m,), is the rate of the constraint at fixed u; found if left out.
+    ``rate(t, q, u[, p])``, shape (m,), is the rate of the constraint at fixed u; found if left out. `bodies` as those of a `Joint`.
     """
 
     constraint: Callable
     name: str | None = None
     rate: Callable | None = None
+    bodies: Any = None
 
     def __post_init__(self):
         owner = _owner("nonholonomic constraint", self.name)

@@ -310,7 +310,8 @@ def _tell_redundant(model, t, q):
     if dependent:
         warnings.warn(
             f"{laws.n_J} constraints have rank {len(basis)}: {', '.join(map(repr, dependent[:5]))} depend(s) on the others; the "
-            "impulses of such constraints are not unique.",
+            "impulses of such constraints are not unique"
+            + ("; world.without_redundant_rows() leaves them out." if hasattr(model, "assembly") else "."),
             RedundantConstraintWarning,
             stacklevel=4,
         )

@@ -94,7 +94,9 @@ def _n_u(system, q):
     return q.size - len(system.quaternions)
 
 
-def equilibrium(system: Any, q0: Any = None, t: float = 0.0, load_steps: int = 1) -> Equilibrium:
+def equilibrium(
+    system: Any, q0: Any = None, t: float = 0.0, load_steps: int = 1, stable: bool = True
+) -> Equilibrium:
     """State of rest near a start, with all joints, without contacts and dry friction.
 
     Parameters
@@ -107,6 +109,8 @@ def equilibrium(system: Any, q0: Any = None, t: float = 0.0, load_steps: int = 1
     load_steps : int
         What is applied from outside (in a world: gravity and loads; of a system of functions: all forces) grows to its full size in so
         many steps.
+    stable : bool
+        Whether to look on until the state is stable; else the nearest one that Newton's method finds is returned, stable or not.
 
     Raises
     ------
@@ -120,8 +124,9 @@ def equilibrium(system: Any, q0: Any = None, t: float = 0.0, load_steps: int = 1
     model, q, _ = bound_model(system, q0, None, t)
     la, residual, iterations = np.zeros(model.laws.n_J), math.inf, 0
     for step in range(1, load_steps + 1):
-        found = _newton(model, t, q, la, step / load_steps)
-        q, la, residual, count = found or _relaxed(model, t, q, la, step / load_steps, True)
+        load = step / load_steps
+        found = _newton(model, t, q, la, load) if stable else _relaxed(model, t, q, la, load, False)
+        q, la, residual, count = found or _relaxed(model, t, q, la, load, True)
         iterations += count
     gaps = model.gaps(t, q)
     if gaps.size and np.min(gaps) <= 1e-9 * length_scale(q):

@@ -254,4 +254,8 @@ def _collect(items, kind, argument):
     for item in items:
         if not isinstance(item, kind):
             raise InputError(f"`{argument}` contains {item!r}: objects of class {kind.__name__} are wanted.")
+        if getattr(item, "bodies", None) is not None:
+            raise InputError(
+                f"`bodies` of {item.name or argument!r} is for worlds: add it to its `World` instead."
+            )
     return items

@@ -15,6 +15,7 @@ from nonsmooth.model.bodies.element import Element
 from nonsmooth.model.bodies.forces import Load
 from nonsmooth.model.bodies.material import Material, met
 from nonsmooth.model.bodies.shapes import Surface, _Flat
+from nonsmooth.model.bodies.user_rows import OF_USERS, bodies_of, owner_of
 from nonsmooth.model.bodies.writers import UserFunctions
 from nonsmooth.model.names import check_name
 from nonsmooth.model.parameters import Parameters
@@ -65,6 +66,9 @@ class World:
         self.elements: list[Any] = []
         self.structures: list[Any] = []
         self.surfaces: list[Surface] = []
+        self.own: list[Any] = []  # joints, constraints and contacts that are functions
+        self._own_systems: dict[tuple, Any] = {}
+        self._left_out: frozenset[str] = frozenset()
         self._explicit: list[tuple[Any, Any, dict[str, float | None], str | None]] = []
         self._pairs: dict[frozenset[int], Material] = {}
         self._apart: set[frozenset[int]] = set()
@@ -77,7 +81,10 @@ class World:
     # -- building --------------------------------------------------------------------------------------------------------
 
     def add(self, *items: Any) -> Any:
-        """Add bodies, structures, joints, forces and surfaces; returns the item, or a tuple of them."""
+        """Add bodies, structures, joints, forces and surfaces; returns the item, or a tuple of them.
+
+        `Joint`, `NonholonomicConstraint` and `Contact`, which are functions, name the `bodies` whose coordinates they see.
+        """
         if not items:
             raise InputError("`add` got nothing: bodies, structures, joints, forces or surfaces are wanted.")
         for item in items:
@@ -111,6 +118,9 @@ class World:
             self._add_surface(item)
             self.surfaces.append(item)
             return
+        if isinstance(item, OF_USERS):
+            self._add_own(item)
+            return
         if isinstance(item, Node) or not isinstance(item, Body | Element | Load | Structure):
             raise InputError(
                 f"`add` got {item!r}: bodies, structures, joints, forces or surfaces are wanted."
@@ -130,6 +140,17 @@ class World:
             self._name(item)
             self.elements.append(item)
         item.world = self
+
+    def _add_own(self, item: Any) -> None:
+        """A joint, constraint or contact that is a function of the coordinates of its bodies."""
+        for body in bodies_of(item):
+            self._mine(body, owner_of(item))
+        if any(item is other for other in self.own):
+            raise ModelError(f"{owner_of(item)} is in this world already: make a new one.")
+        if isinstance(item.name, str):
+            check_name(item.name, owner_of(item))
+            self._name(item)
+        self.own.append(item)
 
     def _add_structure(self, structure: Structure) -> None:
         """Its nodes are numbered like bodies; a structure without name gets one, for results."""
@@ -179,11 +200,11 @@ class World:
         a: Any,
         b: Any,
         restitution: float | None = None,
-        friction: float | None = None,
+        friction: Any = None,
         rolling_friction: float | None = None,
         name: str | None = None,
     ) -> None:
-        """Let two things touch: a body and a surface (HalfPlane, Plane, Circle), or two bodies (disks, balls, points).
+        """Let two things touch: a body and a surface (HalfPlane, Plane, Circle), or two bodies, one of them a disk, ball or point.
 
         Nodes of structures are points; a structure touches with all of its nodes. Coefficients that are left out are those of the
         materials.
@@ -226,7 +247,7 @@ class World:
         a: Material,
         b: Material,
         restitution: float = 0.0,
-        friction: float = 0.0,
+        friction: Any = 0.0,
         rolling_friction: float = 0.0,
     ) -> None:
         """Coefficients that hold where the materials a and b meet."""
@@ -282,8 +303,9 @@ class World:
             if len(self.bodies) == 1:
                 raise ModelError("the world has no bodies: add one, or a structure.")
             self._assembly = Assembly(
-                self.bodies, self.elements, self._contacts(), self.gravity, self._numbers, self.structures
-            )
+                self.bodies, self.elements, self._contacts(), self.gravity, self._numbers, self.structures,
+                [(item, bodies_of(item)) for item in self.own], self.parameters, self._own_systems, self._left_out,
+            )  # fmt: skip
         return self._assembly
 
     def start(self) -> tuple[np.ndarray, np.ndarray]:
@@ -338,10 +360,11 @@ class World:
         other = copy.copy(self)
         values = {name: value for name, value in changes.items() if name in self.parameters.names}
         other.parameters = self.parameters.replaced(values)
-        other.bodies, other.elements, other.structures = (
+        other.bodies, other.elements, other.structures, other.own = (
             list(self.bodies),
             list(self.elements),
             list(self.structures),
+            list(self.own),
         )
         other._numbers, other._names = dict(self._numbers), dict(self._names)
         for name, numbers in changes.items():
@@ -352,6 +375,19 @@ class World:
             raise InputError(
                 "a changed parameter must keep the laws of the world; build a new world instead."
             )
+        return other
+
+    def without_redundant_rows(self) -> World:
+        """The same world without the rows of joints that `diagnose` calls redundant at the start: overconstrained loops.
+
+        Where steps have drifted off their joints by a rounding, all rows together would lock such a loop. Forces of the rows that are
+        left out are zero, and those of the others carry what they would.
+        """
+        from nonsmooth.model.diagnose import diagnose
+
+        other = self.with_params()
+        other._left_out = self._left_out | frozenset(diagnose(self).redundant)
+        other._assembly = None
         return other
 
     def _replace(self, name: str, numbers: Any) -> None:
@@ -367,7 +403,7 @@ class World:
                 listed = ", ".join(k for k in vars(old) if k not in KEPT and not k.startswith("_"))
                 raise InputError(f"{name!r} has no number {key!r} that could change; it has {listed}.")
             setattr(new, key, value)
-        for items in (self.bodies, self.elements, self.structures):
+        for items in (self.bodies, self.elements, self.structures, self.own):
             for k, item in enumerate(items):
                 if item is old:
                     items[k] = new

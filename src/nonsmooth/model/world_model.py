@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nonsmooth._core.bodies.frames import ALONG, AT_PHI, GROUND, HELD, KIND, PLANAR, POINT, SPATIAL
+from nonsmooth._core.bodies.frames import ALONG, AT_PHI, GROUND, HELD, KIND, PLANAR, POINT, SPATIAL, TURNING
 from nonsmooth._core.jit import MATRIX, VECTOR, address_record
 from nonsmooth._core.records.scene import MODEL_FUNCTIONS, ON_REQUEST, ModelRecord, Size
 from nonsmooth._core.stepping.trivial import no_vector
 from nonsmooth.contact.laws import LawTable
 from nonsmooth.model.bodies.assembly import Assembly
 from nonsmooth.model.bodies.layout import Layout, WorldParameters
+from nonsmooth.model.bodies.material import Stribeck, as_stribeck
 from nonsmooth.model.bodies.plain import PlainRows
 from nonsmooth.model.bodies.plain_forces import PlainForces
 from nonsmooth.model.bodies.rows import CARRIED, FIXED
@@ -46,8 +47,11 @@ class WorldModel:
         self.user_functions: UserFunctions = world.user_functions
         self.user_functions.rebound(self.parameters, lambda: self.differentiator)
         self.f_kinematics = Kinematics(self) if assembly.turns_in_space else None
-        self.friction_of: list[tuple] = []  # no friction of contacts is a function of the state
-        self.bounds_of = [(row, 1, limit) for row, limit in assembly.limits]
+        linked = {int(row) for row, link in zip(self.laws.row, self.laws.link) if link >= 0}
+        self.friction_of = [limit for limit in assembly.limits if limit.row in linked]
+        self.bounds_of = [limit for limit in assembly.limits if limit.row not in linked]
+        for own in assembly.user_rows:
+            own.bind(self._t0, self._q0, self._u0)
         self.plain_rows = PlainRows(assembly, assembly.rows)
         self.plain_forces = PlainForces(assembly, gravity, self.user_functions)
         self._made: dict[str, Any] = {}
@@ -97,6 +101,7 @@ class WorldModel:
         size.constant_M, size.constant_W = 1, int(self.constant_directions)
         size.has_zeta = self.core.zeta is not no_vector
         size.has_bounds = self.core.bounds is not no_vector
+        size.has_friction = bool(self.friction_of)
         return size
 
     def record(self, more=()) -> ModelRecord:
@@ -166,7 +171,7 @@ class WorldModel:
 
         def make():
             dim = self.assembly.dim
-            turning = {POINT: [R(dim)], PLANAR: [R(dim), SO2], SPATIAL: [R(dim), SO3]}
+            turning = {POINT: [R(dim)], PLANAR: [R(dim), SO2], SPATIAL: [R(dim), SO3], TURNING: [SO3]}
             blocks = [
                 turning.get(placed.kind, [R(placed.q.size)])
                 for placed in self.assembly.placed[1:]
@@ -236,14 +241,17 @@ class WorldModel:
     def derivative_sources(self) -> dict[str, str]:
         """Where each derivative came from."""
         self.core  # noqa: B018
-        return {"rows of the world": "given", **self.differentiator.sources}
+        own = [rows.model.derivative_sources for rows in self.assembly.user_rows]
+        found = {"rows of the world": "given", **self.differentiator.sources}
+        return found | {name: source for sources in own for name, source in sources.items()}
 
     @property
     def functions(self) -> list[Any]:
         """All functions of the user."""
         self.core  # noqa: B018
         drives = [self.user_functions.drive_function(drive) for drive in self.assembly.drives]
-        return [*self.user_functions.all.values(), *drives]
+        own = [function for rows in self.assembly.user_rows for function in rows.functions]
+        return [*self.user_functions.all.values(), *drives, *own]
 
     @property
     def callbacks(self) -> list[str]:
@@ -284,8 +292,11 @@ class WorldModel:
     def bounds(self, t, q, u) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper force bounds by row."""
         upper = np.zeros(self.laws.n_rows)
-        for row, limit in self.assembly.limits:
-            upper[row] = limit
+        varying = any(isinstance(limit.friction, Stribeck) for limit in self.assembly.limits)
+        gamma = self.directions(t, q)[0] @ np.asarray(u) if varying else upper
+        for row, dim, friction in self.assembly.limits:
+            rows = slice(row, row + dim)
+            upper[rows] = as_stribeck(friction).at(float(np.linalg.norm(gamma[rows])))
         return -upper, upper
 
     def kinematic_matrix(self, t, q) -> np.ndarray:
@@ -337,12 +348,20 @@ class WorldModel:
 
     def batch_gaps(self, t, q) -> np.ndarray:
         """g_N, shape (n, n_N)."""
-        return self.plain_rows.values(q)[:, : self.laws.n_N]
+        return self._batch_values(t, q)[:, : self.laws.n_N]
+
+    def _batch_values(self, t, q) -> np.ndarray:
+        """Values of all rows that have one, shape (n, n_rows)."""
+        values = self.plain_rows.values(q)
+        for own in self.assembly.user_rows:
+            if own.n_position:
+                values[:, own.rows[: own.n_position]] = own.plain_values(t, q)
+        return values
 
     def batch_joints(self, t, q) -> np.ndarray:
         """Position residuals of joints, shape (n, n_joints)."""
         first = self.assembly.first_joint
-        values = self.plain_rows.values(q)[:, first : first + self.assembly.n_joints]
+        values = self._batch_values(t, q)[:, first : first + self.assembly.n_joints]
         for drive in self.assembly.drives:
             column = drive.row - first
             values[:, column] -= self._driven(drive, t)
@@ -358,7 +377,10 @@ class WorldModel:
             for c, weight in ((1.0, 0.75), (2.0, -0.15), (3.0, 1.0 / 60.0)):
                 change = self._driven(drive, t + c * s) - self._driven(drive, t - c * s)
                 zeta[:, drive.row] -= weight * change / s
-        return self.plain_rows.directions(q, self.n_u), zeta
+        WT = self.plain_rows.directions(q, self.n_u)
+        for own in self.assembly.user_rows:
+            own.plain_directions(t, q, WT, zeta)
+        return WT, zeta
 
     def view(self, result, name: str) -> Any:
         """What a result says of a body, joint, spring, load or contact of that name."""

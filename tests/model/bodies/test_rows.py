@@ -55,6 +55,10 @@ def everything_in_the_plane():
     world.contact(a, d)
     world.contact(e, ns.Circle(5.0, inside=True))
     world.contact(d, ns.Circle(0.5, (1.5, 0)), friction=0.2)
+    world.contact(b, ns.Circle(0.3, (0.2, 0.4)))
+    world.contact(c, e)
+    world.contact(a, c)
+    world.contact(ns.Circle(0.1, (0.75, 1.5), name="inside"), b)
     world.add(
         ns.Revolute(a, b, (0.4, 1.2), stops=(-0.5, 0.6), friction=0.3, drive=square_of_time, name="pin"),
         ns.Prismatic(b, c, (0, 1), axis=(1, 0.5), stops=(-0.2, None), friction=1.0, name="slider"),
@@ -84,6 +88,9 @@ def everything_in_space():
     world.contact(a, d)
     world.contact(e, ns.Circle(9.0, (0, 0, 0), inside=True))
     world.contact(d, ns.Circle(0.5, (1.5, 0, 0)), friction=0.2)
+    for other in (ns.Circle(0.3, (0.2, 0.4, 0.1)), e, ns.Circle(0.1, (0.75, 1.5, 1.1), name="inside")):
+        world.contact(b, other, rolling_friction=0.0)
+    world.contact(a, c, rolling_friction=0.0)
     world.add(
         ns.Revolute(a, b, (0.4, 1.2, 1.5), (1, 2, 3), stops=(-0.5, 0.6), friction=0.3, drive=square_of_time, name="pin"),
         ns.Prismatic(b, c, (0, 1, 1), axis=(1, 0.5, 0.2), stops=(-0.2, None), friction=1.0, name="slider"),

@@ -42,17 +42,6 @@ def subtract_at(t, q, u, p, out, record):
 
 
 @kernel(with_record(VECTOR), part=True)
-def set_bounds(t, q, u, p, out, record):
-    """Force bounds from the parameters. Record: code, number, (row, place of the limit in p) as floats, rows of all laws."""
-    n = word(record, 1)
-    table, n_rows = matrix_at(word(record, 2), n, 2), word(record, 3)
-    for k in range(n):
-        row, limit = int(table[k, 0]), p[int(table[k, 1])]
-        out[row] = -limit
-        out[n_rows + row] = limit
-
-
-@kernel(with_record(VECTOR), part=True)
 def directions_times(t, q, la, p, out, record):
     """W la. Record: code, writer of W^T, scratch for it, number of rows, zeros for u."""
     m, n = word(record, 3), out.size

@@ -2,21 +2,16 @@
 
     s = (d, theta),   d = R_a^T (p_b - p_a),   exp [theta] = R_a^T R_b R_0^T          R_0: R_a^T R_b at the start
 
-Forces are those of work f . ds, f = K s + C s' or what a law of the user says: with B(theta) the inverse of the left Jacobian of exp,
+Forces are those of work f . ds, f = K s + C s' or what a law of the user says: with B(theta) of `rotation_vectors`,
 
     d' = R_a^T (velocity of p_b seen from a),   theta' = B R_a^T (w_b - w_a),   force -R_a f_d at p_b, torque -R_a B^T f_theta
-    B x = x - theta x x / 2 + c theta x (theta x x),   c = (1 - |theta|/2 cot(|theta|/2)) / |theta|^2
 
 so K conserves energy however large the turning is, and C takes it. In the plane theta counts full turns and B = 1; in space it stays
 within half a turn.
 """
 
-from math import atan2, sqrt, tan
-
 from nonsmooth._core.bodies.frames import (
     DIM,
-    KIND,
-    SPATIAL,
     add_wrench,
     place,
     plane_angle,
@@ -25,13 +20,13 @@ from nonsmooth._core.bodies.frames import (
     spin,
     velocity,
 )
+from nonsmooth._core.bodies.rotation_vectors import bent, rotation_vector
 from nonsmooth._core.bodies.table import table_at
 from nonsmooth._core.bodies.turning_rows import NO_FORCE
 from nonsmooth._core.bodies.vectors import (
     cross,
     dot,
     minus,
-    norm,
     plus,
     times,
     turned,
@@ -44,52 +39,13 @@ from nonsmooth._core.jit import VECTOR, floats_at, kernel, phase, with_record, w
 #: Numbers in p: points of both bodies, R_0 row by row, angle at the start (plane), K and C row by row.
 S_A, S_B, R_0, ANGLE_0, K, C = 0, 3, 6, 15, 16, 52
 NUMBERS = 88
-SMALL = 1e-2  # of |theta|^2, below which c is its series
-NEAR_HALF_A_TURN = -0.9  # of the cosine, below which the axis comes from the symmetric part
-
-
-@phase
-def rotation_vector(R):
-    """theta of R = exp [theta], |theta| <= pi."""
-    v = (0.5 * (R[7] - R[5]), 0.5 * (R[2] - R[6]), 0.5 * (R[3] - R[1]))  # sin |theta| times the axis
-    sine, cosine = norm(v), 0.5 * (R[0] + R[4] + R[8] - 1.0)
-    angle = atan2(sine, cosine)
-    if cosine > NEAR_HALF_A_TURN:
-        return times(angle / sine, v) if sine > 0.0 else v
-    # n n^T = (S - cosine) / (1 - cosine) with S the symmetric part: its longest column
-    x, y, z = R[0] - cosine, R[4] - cosine, R[8] - cosine
-    xy, xz, yz = 0.5 * (R[1] + R[3]), 0.5 * (R[2] + R[6]), 0.5 * (R[5] + R[7])
-    n = (x, xy, xz)
-    if y >= x and y >= z:
-        n = (xy, y, yz)
-    elif z >= x:
-        n = (xz, yz, z)
-    sign = -1.0 if dot(n, v) < 0.0 else 1.0
-    return times(sign * angle / norm(n), n)
-
-
-@phase
-def third_factor(theta):
-    """c."""
-    square = dot(theta, theta)
-    if square < SMALL:
-        return 1.0 / 12.0 + square * (1.0 / 720.0 + square * (1.0 / 30240.0 + square / 1209600.0))
-    half = 0.5 * sqrt(square)
-    return (1.0 - half / tan(half)) / square
-
-
-@phase
-def bent(theta, sign, x):
-    """B x (sign -1) or B^T x (sign 1)."""
-    turning = cross(theta, x)
-    return plus(plus(x, times(0.5 * sign, turning)), times(third_factor(theta), cross(theta, turning)))
 
 
 @phase
 def turning(table, k, q, p, R_a, R_b):
     """theta, and that of B (zero in the plane)."""
     a, b, at = table.a[k], table.b[k], table.at[k]
-    if table.frames[a, KIND] != SPATIAL and table.frames[b, KIND] != SPATIAL:
+    if table.frames[b, DIM] == 2:
         angle = plane_angle(table, b, q) - plane_angle(table, a, q) - p[at + ANGLE_0]
         return (0.0, 0.0, angle), NO_FORCE
     # columns of R_a^T R_b, which R_0^T mixes

@@ -8,25 +8,28 @@ ROUND: balls around points of both bodies, or a ball inside a circle: N = d / |d
 
     gamma = T . (v_b + w_b x r_b - v_a - w_a x r_a),      r = P - x
     kappa = T' . (v_b + w_b x r_b - v_a - w_a x r_a) + T . (w_b x r_b' - w_a x r_a'),      r' = P' - v
+
+ROLLING on a round contact, of velocities only:  gamma = T . (w_b - w_a),   kappa = T' . (w_b - w_a).
 """
 
-from nonsmooth._core.bodies.frames import position, rotation, spin, velocity
-from nonsmooth._core.bodies.point_rows import add_pair
-from nonsmooth._core.bodies.table import table_at
+from nonsmooth._core.bodies.frames import place, position, rotation, spin, velocity
+from nonsmooth._core.bodies.point_rows import S_A, S_B, add_pair, ends
+from nonsmooth._core.bodies.table import clear_row, table_at
+from nonsmooth._core.bodies.turning_rows import add_couple
 from nonsmooth._core.bodies.vectors import cross, dot, minus, norm, plus, times, turned, vector
 from nonsmooth._core.jit import MATRIX, VECTOR, kernel, phase, with_record, word
 
 #: Numbers of a row in p. FLAT: normal and tangent in a, point of b, radius. ROUND: points, rho, which tangent (0: plane, 1, 2).
 FLAT_N, FLAT_T, FLAT_S, FLAT_R = 0, 3, 6, 9
 FLAT_NUMBERS = 10
-ROUND_A, ROUND_B, ROUND_RHO, ROUND_WHICH = 0, 3, 6, 7
+ROUND_A, ROUND_B, ROUND_RHO, ROUND_WHICH = S_A, S_B, 6, 7  # points as all rows of points have them
 ROUND_NUMBERS = 8
 
 
 @phase
-def point_velocity(table, b, R, x, q, u, P):
+def point_velocity(table, b, R, q, u, P):
     """Velocity of the point of body b that is at P."""
-    r = minus(P, x)
+    r = minus(P, position(table, b, q))
     return plus(velocity(table, b, u), cross(spin(table, b, R, u), r))
 
 
@@ -45,19 +48,24 @@ def slip_rate(table, k, q, u, R_a, R_b, P, P_dot, T, T_dot):
 # -- FLAT ----------------------------------------------------------------------------------------------------------------
 
 
+@phase
+def flat_place(table, k, q, p):
+    """Rotations of both bodies, N, T, the middle of the ball, the contact point."""
+    at = table.at[k]
+    R_a, R_b = rotation(table, table.a[k], q), rotation(table, table.b[k], q)
+    N, T = turned(R_a, vector(p, at + FLAT_N)), turned(R_a, vector(p, at + FLAT_T))
+    p_b = place(table, table.b[k], R_b, q, vector(p, at + FLAT_S))
+    return R_a, R_b, N, T, p_b, minus(p_b, times(p[at + FLAT_R], N))
+
+
 @kernel(with_record(MATRIX), part=True)
 def flat_directions(t, q, u, p, out, record):
     """Rows of W^T."""
     table = table_at(word(record, 1))
     for k in range(table.a.size):
-        a, b, at = table.a[k], table.b[k], table.at[k]
-        R_a, R_b = rotation(table, a, q), rotation(table, b, q)
-        N, T = turned(R_a, vector(p, at + FLAT_N)), turned(R_a, vector(p, at + FLAT_T))
-        p_b = plus(position(table, b, q), turned(R_b, vector(p, at + FLAT_S)))
-        P = minus(p_b, times(p[at + FLAT_R], N))
-        row = out[table.row[k]]
-        row[:] = 0.0
-        add_pair(table, k, q, R_a, R_b, T, P, P, row)
+        R_a, R_b, _, T, _, P = flat_place(table, k, q, p)
+        clear_row(table, k, out)
+        add_pair(table, k, q, R_a, R_b, T, P, P, out[table.row[k]])
 
 
 @kernel(with_record(VECTOR), part=True)
@@ -65,13 +73,10 @@ def flat_kappa(t, q, u, p, out, record):
     """d/dt(W^T) u."""
     table = table_at(word(record, 1))
     for k in range(table.a.size):
-        a, b, at = table.a[k], table.b[k], table.at[k]
-        R_a, R_b = rotation(table, a, q), rotation(table, b, q)
-        N, T = turned(R_a, vector(p, at + FLAT_N)), turned(R_a, vector(p, at + FLAT_T))
-        x_b, w_a = position(table, b, q), spin(table, a, R_a, u)
-        p_b = plus(x_b, turned(R_b, vector(p, at + FLAT_S)))
-        P = minus(p_b, times(p[at + FLAT_R], N))
-        P_dot = minus(point_velocity(table, b, R_b, x_b, q, u, p_b), times(p[at + FLAT_R], cross(w_a, N)))
+        R_a, R_b, N, T, p_b, P = flat_place(table, k, q, p)
+        w_a = spin(table, table.a[k], R_a, u)
+        v_b = point_velocity(table, table.b[k], R_b, q, u, p_b)
+        P_dot = minus(v_b, times(p[table.at[k] + FLAT_R], cross(w_a, N)))
         out[table.row[k]] = slip_rate(table, k, q, u, R_a, R_b, P, P_dot, T, cross(w_a, T))
 
 
@@ -104,22 +109,33 @@ def round_tangent(which, N, N_dot):
     return cross(N, T_1), plus(cross(N_dot, T_1), cross(N, T_1_dot))
 
 
+@phase
+def round_place(table, k, q, p):
+    """Rotations of both bodies, the points, N, their distance."""
+    R_a, R_b, p_a, p_b = ends(table, k, q, p)
+    d = minus(p_b, p_a)
+    return R_a, R_b, p_a, p_b, times(1.0 / norm(d), d), norm(d)
+
+
 @kernel(with_record(MATRIX), part=True)
 def round_directions(t, q, u, p, out, record):
     """Rows of W^T."""
     table = table_at(word(record, 1))
     for k in range(table.a.size):
-        a, b, at = table.a[k], table.b[k], table.at[k]
-        R_a, R_b = rotation(table, a, q), rotation(table, b, q)
-        p_a = plus(position(table, a, q), turned(R_a, vector(p, at + ROUND_A)))
-        p_b = plus(position(table, b, q), turned(R_b, vector(p, at + ROUND_B)))
-        d = minus(p_b, p_a)
-        N = times(1.0 / norm(d), d)
-        P = plus(p_a, times(p[at + ROUND_RHO], N))
-        T, _ = round_tangent(p[at + ROUND_WHICH], N, N)
-        row = out[table.row[k]]
-        row[:] = 0.0
-        add_pair(table, k, q, R_a, R_b, T, P, P, row)
+        R_a, R_b, p_a, _, N, _ = round_place(table, k, q, p)
+        P = plus(p_a, times(p[table.at[k] + ROUND_RHO], N))
+        T, _ = round_tangent(p[table.at[k] + ROUND_WHICH], N, N)
+        clear_row(table, k, out)
+        add_pair(table, k, q, R_a, R_b, T, P, P, out[table.row[k]])
+
+
+@phase
+def round_rates(table, k, q, u, p):
+    """What round_place says, the velocity of the point of a, N'."""
+    R_a, R_b, p_a, p_b, N, length = round_place(table, k, q, p)
+    v_a = point_velocity(table, table.a[k], R_a, q, u, p_a)
+    d_dot = minus(point_velocity(table, table.b[k], R_b, q, u, p_b), v_a)
+    return R_a, R_b, p_a, N, v_a, times(1.0 / length, minus(d_dot, times(dot(N, d_dot), N)))
 
 
 @kernel(with_record(VECTOR), part=True)
@@ -127,20 +143,30 @@ def round_kappa(t, q, u, p, out, record):
     """d/dt(W^T) u."""
     table = table_at(word(record, 1))
     for k in range(table.a.size):
-        a, b, at = table.a[k], table.b[k], table.at[k]
-        R_a, R_b = rotation(table, a, q), rotation(table, b, q)
-        x_a, x_b = position(table, a, q), position(table, b, q)
-        p_a, p_b = (
-            plus(x_a, turned(R_a, vector(p, at + ROUND_A))),
-            plus(x_b, turned(R_b, vector(p, at + ROUND_B))),
-        )
-        v_a, v_b = (
-            point_velocity(table, a, R_a, x_a, q, u, p_a),
-            point_velocity(table, b, R_b, x_b, q, u, p_b),
-        )
-        d, d_dot = minus(p_b, p_a), minus(v_b, v_a)
-        N = times(1.0 / norm(d), d)
-        N_dot = times(1.0 / norm(d), minus(d_dot, times(dot(N, d_dot), N)))
-        T, T_dot = round_tangent(p[at + ROUND_WHICH], N, N_dot)
-        P, P_dot = plus(p_a, times(p[at + ROUND_RHO], N)), plus(v_a, times(p[at + ROUND_RHO], N_dot))
+        rho, which = p[table.at[k] + ROUND_RHO], p[table.at[k] + ROUND_WHICH]
+        R_a, R_b, p_a, N, v_a, N_dot = round_rates(table, k, q, u, p)
+        T, T_dot = round_tangent(which, N, N_dot)
+        P, P_dot = plus(p_a, times(rho, N)), plus(v_a, times(rho, N_dot))
         out[table.row[k]] = slip_rate(table, k, q, u, R_a, R_b, P, P_dot, T, T_dot)
+
+
+@kernel(with_record(MATRIX), part=True)
+def rolling_directions(t, q, u, p, out, record):
+    """Rows of W^T of T . (w_b - w_a)."""
+    table = table_at(word(record, 1))
+    for k in range(table.a.size):
+        R_a, R_b, _, _, N, _ = round_place(table, k, q, p)
+        T, _ = round_tangent(p[table.at[k] + ROUND_WHICH], N, N)
+        clear_row(table, k, out)
+        add_couple(table, k, R_a, R_b, times(-1.0, T), T, out[table.row[k]])
+
+
+@kernel(with_record(VECTOR), part=True)
+def rolling_kappa(t, q, u, p, out, record):
+    """T' . (w_b - w_a)."""
+    table = table_at(word(record, 1))
+    for k in range(table.a.size):
+        R_a, R_b, _, N, _, N_dot = round_rates(table, k, q, u, p)
+        _, T_dot = round_tangent(p[table.at[k] + ROUND_WHICH], N, N_dot)
+        relative = minus(spin(table, table.b[k], R_b, u), spin(table, table.a[k], R_a, u))
+        out[table.row[k]] = dot(T_dot, relative)

@@ -12,6 +12,7 @@ from nonsmooth._core.bodies.frames import (
     KIND,
     SIZE,
     SPATIAL,
+    TURNING,
     add_wrench,
     place,
     position,
@@ -118,7 +119,8 @@ def load_by_function(t, q, u, p, out, record):
     b = table.b[0]
     i, j = table.frames[b, AT_Q], table.frames[b, AT_U]
     n_u = table.frames[b, SIZE]
-    n_q = 7 if table.frames[b, KIND] == SPATIAL else n_u
+    kind = table.frames[b, KIND]
+    n_q = n_u + 1 if kind == SPATIAL or kind == TURNING else n_u
     call_vector(word(record, 2), t, q[i : i + n_q], u[j : j + n_u], p, value)
     apply_load(table, 0, q, p, vector(value, 0), vector(value, 3), out)
 

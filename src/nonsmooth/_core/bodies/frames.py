@@ -8,10 +8,11 @@ how many components its position has, how many coordinates it has.
     SPATIAL  (x, y, z, quaternion), u = (x', omega)           omega in the frame of the body
     HELD     some of (x, y, z, phi), u = q'                   from where they are held; the others do not move (boundary conditions)
     ALONG    s                    u = s'                      x = x_0 + s e on a line
+    TURNING  quaternion           u = omega                   a node in space that is pinned
     GROUND   nothing              nothing
 
-HELD and ALONG find what does not move in the table `fixed`: x, y, z, phi and x_0, e. Columns AT_X, AT_Y, AT_Z, AT_PHI say which coordinate
-of its block a component of a HELD node is, or -1.
+HELD, ALONG and TURNING find what does not move in the table `fixed`: x, y, z, phi; x_0, e; x. Columns AT_X, AT_Y, AT_Z, AT_PHI say which
+coordinate of its block a component of a HELD node is, or -1.
 
 A quaternion (w, x, y, z) of any length turns as that of length one: at the points inside a step a scheme evaluates at, its length is one
 up to the error of the step only.
@@ -22,7 +23,7 @@ from math import cos, sin
 from nonsmooth._core.bodies.vectors import dot, plus, turned, turned_back
 from nonsmooth._core.jit import phase
 
-GROUND, POINT, PLANAR, SPATIAL, HELD, ALONG = 0, 1, 2, 3, 4, 5
+GROUND, POINT, PLANAR, SPATIAL, HELD, ALONG, TURNING = 0, 1, 2, 3, 4, 5, 6
 
 #: Columns of the table of frames, and of the table of what does not move.
 KIND, AT_Q, AT_U, DIM, SIZE, AT_X, AT_Y, AT_Z, AT_PHI = 0, 1, 2, 3, 4, 5, 6, 7, 8
@@ -60,6 +61,8 @@ def position(table, b, q):
         return (0.0, 0.0, 0.0)
     if kind == HELD:
         return (held(table, b, q, 0), held(table, b, q, 1), held(table, b, q, 2))
+    if kind == TURNING:
+        return (table.fixed[b, 0], table.fixed[b, 1], table.fixed[b, 2])
     i = table.frames[b, AT_Q]
     if kind == ALONG:
         e, s = line(table, b), q[i]
@@ -84,8 +87,8 @@ def rotation(table, b, q):
         phi = plane_angle(table, b, q)
         c, s = cos(phi), sin(phi)
         return (c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0)
-    if kind == SPATIAL:
-        i = table.frames[b, AT_Q] + 3
+    if kind == SPATIAL or kind == TURNING:
+        i = table.frames[b, AT_Q] + (3 if kind == SPATIAL else 0)
         w, x, y, z = q[i], q[i + 1], q[i + 2], q[i + 3]
         f = 2.0 / (w * w + x * x + y * y + z * z)
         return (
@@ -100,7 +103,7 @@ def rotation(table, b, q):
 def velocity(table, b, u):
     """Velocity of the origin."""
     kind = table.frames[b, KIND]
-    if kind == GROUND:
+    if kind == GROUND or kind == TURNING:
         return (0.0, 0.0, 0.0)
     if kind == HELD:
         return (held_rate(table, b, u, 0), held_rate(table, b, u, 1), held_rate(table, b, u, 2))
@@ -117,8 +120,8 @@ def spin(table, b, R, u):
     kind = table.frames[b, KIND]
     if kind == PLANAR:
         return (0.0, 0.0, u[table.frames[b, AT_U] + 2])
-    if kind == SPATIAL:
-        j = table.frames[b, AT_U] + 3
+    if kind == SPATIAL or kind == TURNING:
+        j = table.frames[b, AT_U] + (3 if kind == SPATIAL else 0)
         return turned(R, (u[j], u[j + 1], u[j + 2]))
     if kind == HELD:
         return (0.0, 0.0, held_rate(table, b, u, 3))
@@ -155,14 +158,15 @@ def add_wrench(table, b, R, F, T, out):
     if kind == ALONG:
         out[j] += dot(line(table, b), F)
         return
-    out[j] += F[0]
-    out[j + 1] += F[1]
-    if table.frames[b, DIM] == 3:
-        out[j + 2] += F[2]
+    if kind != TURNING:
+        out[j] += F[0]
+        out[j + 1] += F[1]
+        if table.frames[b, DIM] == 3:
+            out[j + 2] += F[2]
     if kind == PLANAR:
         out[j + 2] += T[2]
-    elif kind == SPATIAL:
-        m = turned_back(R, T)
-        out[j + 3] += m[0]
-        out[j + 4] += m[1]
-        out[j + 5] += m[2]
+    elif kind == SPATIAL or kind == TURNING:
+        m, first = turned_back(R, T), j + 3 if kind == SPATIAL else j
+        out[first] += m[0]
+        out[first + 1] += m[1]
+        out[first + 2] += m[2]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.bodies.frames import AT_Q, AT_U, DIM, GROUND, KIND, SIZE, SPATIAL
+from nonsmooth._core.bodies.frames import AT_Q, AT_U, DIM, GROUND, KIND, SIZE, SPATIAL, TURNING
 from nonsmooth._core.bodies.table import table_at
 from nonsmooth._core.bodies.vectors import cross, vector
 from nonsmooth._core.jit import MATRIX, VECTOR, by_reference, kernel, with_record, word
@@ -83,13 +83,14 @@ def kinematics(t, q, u, p, out, record):
     for k in range(table.frames.shape[0]):
         if table.frames[k, KIND] == GROUND:
             continue
+        kind = table.frames[k, KIND]
         i, j, size = table.frames[k, AT_Q], table.frames[k, AT_U], table.frames[k, SIZE]
-        if table.frames[k, KIND] == SPATIAL:
-            size = 3
+        if kind == SPATIAL or kind == TURNING:
+            size = 3 if kind == SPATIAL else 0
         for l in range(size):
             out[i + l, j + l] = 1.0
-        if table.frames[k, KIND] == SPATIAL:
-            i, j = i + 3, j + 3
+        if kind == SPATIAL or kind == TURNING:
+            i, j = i + size, j + size
             w, x, y, z = 0.5 * q[i], 0.5 * q[i + 1], 0.5 * q[i + 2], 0.5 * q[i + 3]
             out[i, j], out[i, j + 1], out[i, j + 2] = -x, -y, -z
             out[i + 1, j], out[i + 1, j + 1], out[i + 1, j + 2] = w, -z, y

@@ -16,7 +16,7 @@ A row of W^T is a wrench on each body: the force n at p_b on body b, the opposit
 """
 
 from nonsmooth._core.bodies.frames import add_wrench, place, position, rotation, spin, velocity
-from nonsmooth._core.bodies.table import table_at
+from nonsmooth._core.bodies.table import clear_row, table_at
 from nonsmooth._core.bodies.vectors import cross, dot, minus, norm, plus, times, turned, vector
 from nonsmooth._core.jit import MATRIX, VECTOR, kernel, phase, with_record, word
 
@@ -73,9 +73,8 @@ def fixed_directions(t, q, u, p, out, record):
     table = table_at(word(record, 1))
     for k in range(table.a.size):
         R_a, R_b, p_a, p_b = ends(table, k, q, p)
-        row = out[table.row[k]]
-        row[:] = 0.0
-        add_pair(table, k, q, R_a, R_b, vector(p, table.at[k] + E), p_a, p_b, row)
+        clear_row(table, k, out)
+        add_pair(table, k, q, R_a, R_b, vector(p, table.at[k] + E), p_a, p_b, out[table.row[k]])
 
 
 @kernel(with_record(VECTOR), part=True)
@@ -106,9 +105,8 @@ def carried_directions(t, q, u, p, out, record):
     table = table_at(word(record, 1))
     for k in range(table.a.size):
         R_a, R_b, _, p_b = ends(table, k, q, p)
-        row = out[table.row[k]]
-        row[:] = 0.0
-        add_pair(table, k, q, R_a, R_b, turned(R_a, vector(p, table.at[k] + E)), p_b, p_b, row)
+        clear_row(table, k, out)
+        add_pair(table, k, q, R_a, R_b, turned(R_a, vector(p, table.at[k] + E)), p_b, p_b, out[table.row[k]])
 
 
 @kernel(with_record(VECTOR), part=True)
@@ -141,9 +139,8 @@ def distance_directions(t, q, u, p, out, record):
     for k in range(table.a.size):
         R_a, R_b, p_a, p_b = ends(table, k, q, p)
         d = minus(p_b, p_a)
-        row = out[table.row[k]]
-        row[:] = 0.0
-        add_pair(table, k, q, R_a, R_b, times(p[table.at[k] + E] / norm(d), d), p_a, p_b, row)
+        clear_row(table, k, out)
+        add_pair(table, k, q, R_a, R_b, times(p[table.at[k] + E] / norm(d), d), p_a, p_b, out[table.row[k]])
 
 
 @kernel(with_record(VECTOR), part=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.jit import by_reference
+from nonsmooth._core.jit import by_reference, phase
 
 
 class Table(NamedTuple):
@@ -27,3 +27,9 @@ def _example():
 
 
 _, table_at = by_reference(_example())
+
+
+@phase
+def clear_row(table, k, out):
+    """Zeros in the row of W^T of element k."""
+    out[table.row[k], :] = 0.0

@@ -14,8 +14,8 @@ The angle lies within half a turn of c; in the plane it is phi_b - phi_a and cou
 
 from math import atan2, floor, pi
 
-from nonsmooth._core.bodies.frames import KIND, SPATIAL, add_wrench, plane_angle, rotation, spin
-from nonsmooth._core.bodies.table import table_at
+from nonsmooth._core.bodies.frames import DIM, add_wrench, plane_angle, rotation, spin
+from nonsmooth._core.bodies.table import clear_row, table_at
 from nonsmooth._core.bodies.vectors import cross, dot, minus, plus, times, turned, vector
 from nonsmooth._core.jit import MATRIX, VECTOR, kernel, phase, with_record, word
 
@@ -28,6 +28,27 @@ SPIN_AXIS, SPIN_RATIO = 0, 3
 SPIN_NUMBERS = 4
 
 NO_FORCE = (0.0, 0.0, 0.0)
+
+
+@phase
+def add_couple(table, k, R_a, R_b, T_a, T_b, out):
+    """Torques on both bodies."""
+    add_wrench(table, table.a[k], R_a, NO_FORCE, T_a, out)
+    add_wrench(table, table.b[k], R_b, NO_FORCE, T_b, out)
+
+
+@phase
+def pair_of_axes(table, k, q, p):
+    """Rotations of both bodies, E_a, E_b."""
+    R_a, R_b, at = rotation(table, table.a[k], q), rotation(table, table.b[k], q), table.at[k]
+    return R_a, R_b, turned(R_a, vector(p, at + DOT_A)), turned(R_b, vector(p, at + DOT_B))
+
+
+@phase
+def axis_of_a(table, k, q, p):
+    """Rotations of both bodies, E_a."""
+    R_a, R_b = rotation(table, table.a[k], q), rotation(table, table.b[k], q)
+    return R_a, R_b, turned(R_a, vector(p, table.at[k] + SPIN_AXIS))
 
 
 @phase
@@ -47,13 +68,8 @@ def dot_value(t, q, u, p, out, record):
     """E_a . E_b - c."""
     table = table_at(word(record, 1))
     for k in range(table.a.size):
-        R_a, R_b, at = (
-            rotation(table, table.a[k], q),
-            rotation(table, table.b[k], q),
-            table.at[k],
-        )
-        E_a, E_b = turned(R_a, vector(p, at + DOT_A)), turned(R_b, vector(p, at + DOT_B))
-        out[table.row[k]] = dot(E_a, E_b) - p[at + DOT_C]
+        _, _, E_a, E_b = pair_of_axes(table, k, q, p)
+        out[table.row[k]] = dot(E_a, E_b) - p[table.at[k] + DOT_C]
 
 
 @kernel(with_record(MATRIX), part=True)
@@ -61,16 +77,10 @@ def dot_directions(t, q, u, p, out, record):
     """Rows of W^T."""
     table = table_at(word(record, 1))
     for k in range(table.a.size):
-        R_a, R_b, at = (
-            rotation(table, table.a[k], q),
-            rotation(table, table.b[k], q),
-            table.at[k],
-        )
-        T = cross(turned(R_a, vector(p, at + DOT_A)), turned(R_b, vector(p, at + DOT_B)))
-        row = out[table.row[k]]
-        row[:] = 0.0
-        add_wrench(table, table.a[k], R_a, NO_FORCE, T, row)
-        add_wrench(table, table.b[k], R_b, NO_FORCE, times(-1.0, T), row)
+        R_a, R_b, E_a, E_b = pair_of_axes(table, k, q, p)
+        T = cross(E_a, E_b)
+        clear_row(table, k, out)
+        add_couple(table, k, R_a, R_b, T, times(-1.0, T), out[table.row[k]])
 
 
 @kernel(with_record(VECTOR), part=True)
@@ -78,10 +88,8 @@ def dot_kappa(t, q, u, p, out, record):
     """E_a''.E_b + 2 E_a'.E_b' + E_a.E_b''."""
     table = table_at(word(record, 1))
     for k in range(table.a.size):
-        a, b, at = table.a[k], table.b[k], table.at[k]
-        R_a, R_b = rotation(table, a, q), rotation(table, b, q)
-        E_a, E_b = turned(R_a, vector(p, at + DOT_A)), turned(R_b, vector(p, at + DOT_B))
-        _, second = rates(E_a, E_b, spin(table, a, R_a, u), spin(table, b, R_b, u))
+        R_a, R_b, E_a, E_b = pair_of_axes(table, k, q, p)
+        _, second = rates(E_a, E_b, spin(table, table.a[k], R_a, u), spin(table, table.b[k], R_b, u))
         out[table.row[k]] = second
 
 
@@ -99,8 +107,8 @@ def carried_axes(table, k, q, p):
 @phase
 def angle_between(table, k, q, p, middle):
     """theta; in space within half a turn of `middle`."""
-    frames, a, b = table.frames, table.a[k], table.b[k]
-    if frames[a, KIND] != SPATIAL and frames[b, KIND] != SPATIAL:
+    a, b = table.a[k], table.b[k]
+    if table.frames[b, DIM] == 2:
         return plane_angle(table, b, q) - plane_angle(table, a, q)
     _, _, E_1, E_2, E_b = carried_axes(table, k, q, p)
     theta = atan2(dot(E_2, E_b), dot(E_1, E_b))
@@ -132,10 +140,8 @@ def angle_directions(t, q, u, p, out, record):
     for k in range(table.a.size):
         R_a, R_b, E_1, E_2, E_b = carried_axes(table, k, q, p)
         T = times(p[table.at[k] + ANGLE_SIGN], angle_torque(E_1, E_2, E_b))
-        row = out[table.row[k]]
-        row[:] = 0.0
-        add_wrench(table, table.a[k], R_a, NO_FORCE, T, row)
-        add_wrench(table, table.b[k], R_b, NO_FORCE, times(-1.0, T), row)
+        clear_row(table, k, out)
+        add_couple(table, k, R_a, R_b, T, times(-1.0, T), out[table.row[k]])
 
 
 @kernel(with_record(VECTOR), part=True)
@@ -162,16 +168,10 @@ def spin_directions(t, q, u, p, out, record):
     """Rows of W^T of E_a . (w_b + ratio w_a)."""
     table = table_at(word(record, 1))
     for k in range(table.a.size):
-        R_a, R_b, at = (
-            rotation(table, table.a[k], q),
-            rotation(table, table.b[k], q),
-            table.at[k],
-        )
-        axis = turned(R_a, vector(p, at + SPIN_AXIS))
-        row = out[table.row[k]]
-        row[:] = 0.0
-        add_wrench(table, table.a[k], R_a, NO_FORCE, times(p[at + SPIN_RATIO], axis), row)
-        add_wrench(table, table.b[k], R_b, NO_FORCE, axis, row)
+        R_a, R_b, axis = axis_of_a(table, k, q, p)
+        ratio = p[table.at[k] + SPIN_RATIO]
+        clear_row(table, k, out)
+        add_couple(table, k, R_a, R_b, times(ratio, axis), axis, out[table.row[k]])
 
 
 @kernel(with_record(VECTOR), part=True)
@@ -179,11 +179,9 @@ def spin_kappa(t, q, u, p, out, record):
     """E_a' . (w_b + ratio w_a)."""
     table = table_at(word(record, 1))
     for k in range(table.a.size):
-        a, b, at = table.a[k], table.b[k], table.at[k]
-        R_a, R_b = rotation(table, a, q), rotation(table, b, q)
-        w_a, w_b = spin(table, a, R_a, u), spin(table, b, R_b, u)
-        axis = turned(R_a, vector(p, at + SPIN_AXIS))
-        out[table.row[k]] = dot(cross(w_a, axis), plus(w_b, times(p[at + SPIN_RATIO], w_a)))
+        R_a, R_b, axis = axis_of_a(table, k, q, p)
+        w_a, w_b = spin(table, table.a[k], R_a, u), spin(table, table.b[k], R_b, u)
+        out[table.row[k]] = dot(cross(w_a, axis), plus(w_b, times(p[table.at[k] + SPIN_RATIO], w_a)))
 
 
 @kernel(with_record(VECTOR), part=True)

@@ -1,1 +1,1 @@
-"""Compiled kernels of structures: bars, beams, given matrices."""
+"""Compiled kernels of structures: bars, cables, beams, given matrices."""

@@ -21,17 +21,22 @@ from nonsmooth._core.bodies.frames import (
     KIND,
     SIZE,
     SPATIAL,
+    TURNING,
 )
 from nonsmooth._core.records import laws as codes
 from nonsmooth.contact.laws import LawTableBuilder
 from nonsmooth.errors import InputError, ModelError
-from nonsmooth.model.bodies.body import Placed
+from nonsmooth.model.bodies.body import Ground, Placed
 from nonsmooth.model.bodies.bushing import Bushing
 from nonsmooth.model.bodies.contacts import ContactPair, touches
 from nonsmooth.model.bodies.element import Side
 from nonsmooth.model.bodies.forces import Load, Spring, TorsionSpring
-from nonsmooth.model.bodies.rows import Row
+from nonsmooth.model.bodies.material import Stribeck
+from nonsmooth.model.bodies.rows import USER, Row
+from nonsmooth.model.bodies.user_rows import CONSTRAINTS, FRICTION, GAPS, UserRows
+from nonsmooth.model.elements import Contact, Joint, NonholonomicConstraint
 from nonsmooth.model.joints.base import JointElement
+from nonsmooth.model.joints.on_curve import PointOnCurve
 
 
 class Drive(NamedTuple):
@@ -41,6 +46,14 @@ class Drive(NamedTuple):
     function: Any
     wraps: bool
     name: str
+
+
+class Limit(NamedTuple):
+    """Dry friction with a limit of its own, or a coefficient that changes with the speed: its rows, the law."""
+
+    row: int
+    dim: int
+    friction: Any  # number or Stribeck
 
 
 class Assembly:
@@ -56,6 +69,8 @@ class Assembly:
     rows : list of Row
         One for each row of the laws.
     laws : LawTable
+    user_rows : list of UserRows
+        Joints, constraints and contacts that are functions of the user.
     """
 
     def __init__(
@@ -66,6 +81,10 @@ class Assembly:
         gravity: np.ndarray,
         numbers: dict,
         structures: Any = (),
+        own: Any = (),
+        parameters: Any = None,
+        known: Any = None,
+        left_out: Any = (),
     ):
         dim = gravity.size
         self.dim, self.bodies, self.elements, self.contacts, self._numbers = (
@@ -92,11 +111,13 @@ class Assembly:
             laid.first_q, laid.first_u = int(self.frames[first, AT_Q]), int(self.frames[first, AT_U])
         self.rows: list[Row] = []
         self.drives: list[Drive] = []
-        self.limits: list[tuple[int, float]] = []  # (row, limit of dry friction)
+        self.limits: list[Limit] = []
         self.rows_of: dict[str, slice] = {}  # by name of a joint
         self.row_bodies: dict[str, tuple[int, int]] = {}
         self._table = LawTableBuilder()
         self._names = self._element_names()
+        self.left_out = left_out
+        self.user_rows = self._of_users(own, parameters, {} if known is None else known)
         self._collect_rows()
         self.springs = [e for e in elements if isinstance(e, Spring)]
         self.torsions = [e for e in elements if isinstance(e, TorsionSpring)]
@@ -122,8 +143,10 @@ class Assembly:
         self.n_q, self.n_u = n_q, n_u
         self.q0 = np.concatenate([placed.q for placed in self.placed])
         self.u0 = np.concatenate([placed.u for placed in self.placed])
-        spatial = np.flatnonzero(self.frames[:, KIND] == SPATIAL)
-        self.quaternions = tuple(int(k) + 3 for k in self.frames[spatial, AT_Q])
+        after = {SPATIAL: 3, TURNING: 0}  # coordinates before the quaternion
+        self.quaternions = tuple(
+            int(frame[AT_Q]) + after[frame[KIND]] for frame in self.frames if frame[KIND] in after
+        )
 
     def velocities(self, number: int) -> np.ndarray:
         """Which velocities move a body or node."""
@@ -157,19 +180,56 @@ class Assembly:
                 self._add(touch.gap, codes.HALF_LINE, name, e=contact.material.restitution)
         for joint, a, b in sides:
             self._add_stops(joint, a, b)
+        links: dict[int, dict[int, int]] = {id(own): {} for own in self.user_rows}
+        self._add_own(Contact, GAPS, links)
         n_N = table.row
         for (contact, found), laws in zip(points, law_of):
             self._add_friction(contact, found, laws)
+        self._add_own(Contact, FRICTION, links)
+        if not self._varying_friction():
+            self.limits.clear()  # coefficients are those of the laws
         for joint, a, b in sides:
             self._add_joint_friction(joint, a, b)
         first = table.row
         for joint, a, b in sides:
             self._add_joint(joint, a, b)
+        self._add_own(Joint, CONSTRAINTS, links)
         self.n_joints = table.row - first
         for joint, a, b in sides:
             self._add_velocity_rows(joint, a, b)
+        self._add_own(NonholonomicConstraint, CONSTRAINTS, links)
         self.laws = table.build(n_N, table.row - first)
         self.first_joint = first
+
+    def _of_users(self, own: Any, parameters: Any, known: dict) -> list[UserRows]:
+        """What functions of the user say, numbered by kind."""
+        found, count = [], Counter[type]()
+        for item, bodies in [*own, *self._on_curves(known)]:
+            numbers = [self._numbers[id(body)] for body in bodies]
+            found.append(UserRows(item, count[type(item)], numbers, self, parameters, known))
+            count[type(item)] += 1
+        return found
+
+    def _on_curves(self, known: dict) -> list[tuple[Joint, list[Any]]]:
+        """Points on curves as joints of functions; the same object while their numbers are the same."""
+        found = []
+        for curve in self.elements:
+            if isinstance(curve, PointOnCurve):
+                joint, numbers = curve.joint(self.side(curve.a), self.side(curve.b), self.dim)
+                joint.name = self.name(curve)
+                kept = known.setdefault((id(curve), numbers), (curve, joint))[1]
+                found.append((kept, [body for body in curve.bodies if not isinstance(body, Ground)]))
+        return found
+
+    def _add_own(self, kind: Any, codes_of: tuple[int, ...], links: dict[int, dict[int, int]]) -> None:
+        """Laws of the user's objects of one class."""
+        for own in self.user_rows:
+            if isinstance(own.item, kind):
+                added = own.add(self._table, codes_of, links[id(own)])
+                self.rows += [Row(USER, own.a, own.b, np.zeros(0)) for _ in added]
+                if codes_of is CONSTRAINTS:
+                    self.rows_of[own.name] = slice(added[0], added[-1] + 1)
+                    self.row_bodies[own.name] = (own.a, own.b)
 
     def _add(self, row: Row, kind: int, name: str, **numbers: Any) -> int:
         """A law with one row."""
@@ -195,20 +255,35 @@ class Assembly:
     def _add_friction(self, contact, found, laws):
         material, name = contact.material, contact.name
         for k, (touch, law) in enumerate(zip(found, laws)):
+            if touch.rolling is None and material.rolling_friction > 0.0:
+                raise InputError(
+                    f"{contact.owner} has `rolling_friction`: boxes and capsules do not roll in space."
+                )
             of = name if len(found) == 1 else f"{name} [{k}]"
             for rows, mu, word in (
-                (touch.sliding, material.friction, "friction"), (touch.rolling, material.rolling_friction, "rolling friction")
+                (touch.sliding, material.friction, "friction"), (touch.rolling or [], material.rolling_friction, "rolling friction")
             ):  # fmt: skip
-                if rows and mu > 0.0:
+                if rows and mu:
                     kind = codes.COULOMB_1D if len(rows) == 1 else codes.COULOMB_2D
                     self.rows += rows
-                    self._table.add(kind, len(rows), f"{of} {word}", link=law, mu=mu)
+                    known = np.nan if isinstance(mu, Stribeck) else mu  # or only in a step
+                    row = self._table.add(kind, len(rows), f"{of} {word}", link=law, mu=known)
+                    self.limits.append(Limit(row, len(rows), mu))
+
+    def _varying_friction(self) -> bool:
+        """Whether friction of contacts changes with speed somewhere; then all coefficients are told with every step."""
+        varying = any(isinstance(limit.friction, Stribeck) for limit in self.limits)
+        for own in self.user_rows:
+            for law in np.flatnonzero(own.laws.link >= 0):
+                first, dim = own.rows[own.laws.row[law]], int(own.laws.dim[law])
+                self.limits.append(Limit(int(first), dim, float(own.laws.mu[law])))
+        return varying
 
     def _add_joint_friction(self, joint, a, b):
-        if joint.friction > 0.0:
+        if joint.friction:
             coordinate = self._coordinate(joint, a, b, "friction")
             row = self._add(coordinate.velocity, codes.INTERVAL, f"{self.name(joint)} friction")
-            self.limits.append((row, joint.friction))
+            self.limits.append(Limit(row, 1, joint.friction))
 
     def _add_joint(self, joint, a, b):
         rows = joint.rows(a, b, self.dim)
@@ -218,7 +293,13 @@ class Assembly:
             rows = [*rows, coordinate.at(1.0, 0.0)]
         name, first = self.name(joint), self._table.row
         for k, row in enumerate(rows):
-            self._add(row, codes.FREE, name if len(rows) == 1 else f"{name} [{k}]")
+            label = name if len(rows) == 1 else f"{name} [{k}]"
+            if label not in self.left_out:
+                self._add(row, codes.FREE, label)
+            elif driven and k == len(rows) - 1:
+                raise ModelError(
+                    f"the drive of {joint.owner} prescribes what the other joints hold already: take it away."
+                )
         self.rows_of[name] = slice(first, self._table.row)
         self.row_bodies[name] = (a.number, b.number)
         if driven:

@@ -1,7 +1,8 @@
 """Contacts of shapes with surfaces and with each other: rows of gaps and of sliding.
 
-A shape touches planes with balls: a disk or ball with one, a box with its corners (radius zero), a capsule with its two ends; a point mass
-with itself. Balls touch balls and circles. Contact points of a box on a plane are its corners, all of them.
+A shape touches planes, and circles from inside, with balls: a disk or ball with one, a box with its corners (radius zero), a capsule with
+its two ends; a point mass with itself. Contact points of a box on a plane are its corners, all of them. Balls and points touch balls, and
+boxes and capsules at the place that is nearest.
 """
 
 from __future__ import annotations
@@ -14,17 +15,20 @@ from nonsmooth.errors import InputError
 from nonsmooth.model.bodies.check import in_space
 from nonsmooth.model.bodies.element import Side, across
 from nonsmooth.model.bodies.material import Material
-from nonsmooth.model.bodies.rows import CARRIED, DISTANCE, FLAT, ROUND, SPIN, Row
-from nonsmooth.model.bodies.shapes import Circle, Surface, _Flat
+from nonsmooth.model.bodies.rows import ALONG_BLOCK, BLOCK, CARRIED, DISTANCE, FLAT, ROLLING, ROUND, SPIN, Row
+from nonsmooth.model.bodies.shapes import Box, Capsule, Circle, Surface, _Flat
 from nonsmooth.model.joints.base import pair
+
+#: Tangents of a round contact: one in the plane, two in space.
+WHICH = {2: (0.0,), 3: (1.0, 2.0)}
 
 
 class Touch(NamedTuple):
-    """One contact point: its gap, directions of sliding, of rolling."""
+    """One contact point: its gap, directions of sliding, of rolling (None: rolling friction is not known there)."""
 
     gap: Row
     sliding: list[Row]
-    rolling: list[Row]
+    rolling: list[Row] | None
 
 
 class ContactPair:
@@ -50,7 +54,7 @@ def touches(contact: ContactPair, side_of: Any, dim: int) -> list[Touch]:
 
 def balls_of(body: Any, dim: int) -> tuple[np.ndarray, float]:
     """Points and radius with which a body touches."""
-    return (np.zeros((1, 3)), 0.0) if body.shape is None else body.shape.balls(dim)
+    return (np.zeros((1, 3)), getattr(body, "radius", 0.0)) if body.shape is None else body.shape.balls(dim)
 
 
 def _on_plane(surface, body, a: Side, b: Side, dim) -> list[Touch]:
@@ -68,6 +72,9 @@ def _on_plane(surface, body, a: Side, b: Side, dim) -> list[Touch]:
 
 
 def _in_circle(circle, body, a: Side, b: Side, dim) -> list[Touch]:
+    middle = a.point(in_space(circle.point))
+    if _is_block(body) and not circle.inside:
+        return [_on_block(a, b, middle, circle.radius, body, dim)]
     points, radius = balls_of(body, dim)
     sign = -1.0 if circle.inside else 1.0
     reach = circle.radius + sign * radius
@@ -75,23 +82,54 @@ def _in_circle(circle, body, a: Side, b: Side, dim) -> list[Touch]:
         raise InputError(
             f"{circle.owner} with radius {circle.radius:g} has no room for {b.owner} of radius {radius:g}."
         )
-    middle = a.point(in_space(circle.point))
     return [_round(a, b, middle, s, sign, reach, circle.radius, dim) for s in points]
 
 
 def _balls(contact, body_a, body_b, a: Side, b: Side, dim) -> list[Touch]:
-    (p_a, r_a), (p_b, r_b) = balls_of(body_a, dim), balls_of(body_b, dim)
-    if (len(p_a), len(p_b)) != (1, 1) or r_a + r_b == 0.0:
+    if _is_block(body_a):
+        body_a, body_b, a, b = body_b, body_a, b, a
+    if _is_block(body_a):
         raise InputError(
-            f"{contact.owner} is between {body_a.owner} and {body_b.owner}: bodies touch each other here only as disks, balls and points."
+            f"{contact.owner} is between {body_a.owner} and {body_b.owner}: one of them must be a disk, ball, point or node here."
+        )
+    (p_a, r_a), r_b = balls_of(body_a, dim), 0.0
+    if _is_block(body_b):
+        return [_on_block(a, b, p_a[0], r_a, body_b, dim)]
+    p_b, r_b = balls_of(body_b, dim)
+    if r_a + r_b == 0.0:
+        raise InputError(
+            f"{contact.owner} is between the points {body_a.owner} and {body_b.owner}, which never meet: give one a shape or a `radius`."
         )
     return [_round(a, b, p_a[0], p_b[0], 1.0, r_a + r_b, r_a, dim)]
 
 
 def _round(a, b, s_a, s_b, sign, reach, rho, dim) -> Touch:
     gap = pair(DISTANCE, a, b, s_a, s_b, (sign, 0.0, 0.0), reach)
-    which = (0.0,) if dim == 2 else (1.0, 2.0)
-    return Touch(gap, [pair(ROUND, a, b, s_a, s_b, rho, k) for k in which], [])
+    sliding, rolling = ([pair(kind, a, b, s_a, s_b, rho, k) for k in WHICH[dim]] for kind in (ROUND, ROLLING))
+    return Touch(gap, sliding, _turning(a, b) if dim == 2 else rolling)
+
+
+def _is_block(body) -> bool:
+    return isinstance(body.shape, Box | Capsule)
+
+
+def _on_block(a, b, s, rho, body, dim) -> Touch:
+    """A ball around the point s of a, outside the box or capsule of b."""
+    half, r = np.zeros(3), 0.0
+    if isinstance(body.shape, Box):
+        half[:dim] = 0.5 * body.shape.size
+    else:
+        half[0], r = 0.5 * body.shape.length, body.shape.radius
+    if dim == 2:
+        half[2] = 1e300  # no face towards the third direction
+    gap = pair(BLOCK, a, b, s, np.zeros(3), half, rho + r)
+    sliding = [pair(ALONG_BLOCK, a, b, s, np.zeros(3), half, rho, k) for k in WHICH[dim]]
+    return Touch(gap, sliding, _turning(a, b) if dim == 2 else None)
+
+
+def _turning(a, b) -> list[Row]:
+    """Relative angular velocity in the plane."""
+    return [pair(SPIN, a, b, a.along(np.array([0.0, 0.0, 1.0])), -1.0)]
 
 
 def _rolling(a, b, n, tangents, dim) -> list[Row]:

@@ -9,6 +9,7 @@ import numpy as np
 from nonsmooth._core.bodies.table import Table
 from nonsmooth._core.jit import Reference
 from nonsmooth.model.bodies.assembly import Assembly
+from nonsmooth.model.bodies.material import as_stribeck
 from nonsmooth.model.parameters import Parameters
 
 
@@ -38,7 +39,7 @@ class Layout:
         bodies = [assembly.placed[k] for k in np.flatnonzero(assembly.is_body)]
         self.bodies = self._places([np.concatenate([[b.mass], b.J]) for b in bodies])
         self.rows = self._places([row.numbers for row in assembly.rows])
-        self.limits = self._places([np.array([limit]) for _, limit in assembly.limits])
+        self.limits = self._places([as_stribeck(limit.friction).numbers for limit in assembly.limits])
         self.springs = self._places(assembly.spring_numbers)
         self.torsions = self._places(assembly.torsion_numbers)
         self.bushings = self._places(assembly.bushing_numbers)

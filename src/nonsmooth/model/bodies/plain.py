@@ -25,9 +25,10 @@ from nonsmooth._core.bodies.frames import (
     PLANAR,
     POINT,
     SPATIAL,
+    TURNING,
 )
 from nonsmooth.model.bodies.body import matrix_of
-from nonsmooth.model.bodies.rows import Ends, Row, turn
+from nonsmooth.model.bodies.rows import USER, Ends, Row, turn
 
 STEP = 1e-40
 
@@ -57,7 +58,7 @@ class Poses:
         for k in range(3):
             some = moving[frames[moving, DIM] > k]
             self.x[:, some, k] = q[:, frames[some, AT_Q] + k]
-        self.phi = None if np.any(frames[:, KIND] == SPATIAL) else np.zeros((n, m))
+        self.phi = None if np.any(np.isin(frames[:, KIND], (SPATIAL, TURNING))) else np.zeros((n, m))
         planar, spatial = (np.flatnonzero(frames[:, KIND] == kind) for kind in (PLANAR, SPATIAL))
         if planar.size and self.phi is not None:
             self.phi[:, planar] = q[:, frames[planar, AT_Q] + 2]
@@ -75,6 +76,10 @@ class Poses:
         along, partly = (np.flatnonzero(frames[:, KIND] == kind) for kind in (ALONG, HELD))
         s = q[:, frames[along, AT_Q], None]
         self.x[:, along] = fixed[along, :3] + s * fixed[along, FIXED_E : FIXED_E + 3]
+        pinned = np.flatnonzero(frames[:, KIND] == TURNING)
+        if pinned.size:
+            self.x[:, pinned] = fixed[pinned, :3]
+            self.R[:, pinned] = matrix_of(q[:, frames[pinned, AT_Q][:, None] + np.arange(4)])
         values = held_values(frames, partly, AT_Q, q) + fixed[partly, :4]
         self.x[:, partly] = values[..., :3]
         c, s = np.cos(values[..., 3]), np.sin(values[..., 3])
@@ -101,6 +106,9 @@ class Poses:
             w[:, spatial] = turn(self.R[:, spatial], u[:, places])
         along, partly = (np.flatnonzero(frames[:, KIND] == kind) for kind in (ALONG, HELD))
         v[:, along] = u[:, frames[along, AT_U], None] * self.fixed[along, FIXED_E : FIXED_E + 3]
+        pinned = np.flatnonzero(frames[:, KIND] == TURNING)
+        if pinned.size:
+            w[:, pinned] = turn(self.R[:, pinned], u[:, frames[pinned, AT_U][:, None] + np.arange(3)])
         rates = held_values(frames, partly, AT_U, u)
         v[:, partly], w[:, partly, 2] = rates[..., :3], rates[..., 3]
         return v, w
@@ -140,6 +148,7 @@ class PlainRows:
         by_type: dict[Any, list[tuple[int, Row]]] = {}
         for number, row in enumerate(rows):
             by_type.setdefault(row.type, []).append((number, row))
+        by_type.pop(USER, None)
         self.groups = [Group(members) for members in by_type.values()]
 
     def values(self, q: np.ndarray) -> np.ndarray:
@@ -178,8 +187,8 @@ def _columns(layout, bodies, k):
         along = kind == ALONG
         columns, share = np.where(along, first, columns), np.where(along, fixed[bodies, FIXED_E + k], share)
     else:
-        columns = np.where(kind == SPATIAL, first + k, first + 2)
-        share = 1.0 * ((kind == SPATIAL) | ((kind == PLANAR) & (k == 5)))
+        columns = np.where(kind == SPATIAL, first + k, np.where(kind == TURNING, first + k - 3, first + 2))
+        share = 1.0 * (np.isin(kind, (SPATIAL, TURNING)) | ((kind == PLANAR) & (k == 5)))
     return np.where(partly, first + offset, columns), np.where(partly, 1.0, share)
 
 

@@ -18,6 +18,7 @@ from nonsmooth._core.bodies.frames import (
     KIND,
     PLANAR,
     SPATIAL,
+    TURNING,
 )
 from nonsmooth.model.bodies.bushing import IN_PLANE, Deformation
 from nonsmooth.model.bodies.plain import Poses
@@ -112,6 +113,9 @@ class PlainForces:
             ):
                 if place >= 0:
                     h[:, j + place] += load
+            return
+        if kind == TURNING:
+            h[:, j : j + 3] += np.einsum("nij,ni->nj", poses.R[:, k], np.broadcast_to(T, F.shape))
             return
         h[:, j : j + dim] += F[:, :dim]
         if kind == PLANAR:

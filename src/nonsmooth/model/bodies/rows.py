@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.bodies import contact_rows, point_rows, turning_rows
+from nonsmooth._core.bodies import block_rows, contact_rows, point_rows, turning_rows
 
 
 class Ends(NamedTuple):
@@ -109,6 +109,29 @@ def gear(ends, c):
     return ends.phi_b + c[:, 3] * ends.phi_a - c[:, 4]
 
 
+def nearest_on_block(ends, c):
+    """Middle of the ball, distance from the block (negative inside) and the normal in the world, towards the ball."""
+    p_a = ends.x_a + turn(ends.R_a, c[:, 0:3])
+    y = turn(np.swapaxes(ends.R_b, -1, -2), p_a - ends.x_b) - c[:, 3:6]
+    h = c[:, 6:9]
+    f = np.where(np.abs(y.real) > h, y - np.sign(y.real) * h, 0.0)
+    outside = np.any(np.abs(y.real) > h, axis=-1)
+    distance = length(np.where(outside[..., None], f, 1.0))
+    depth = h - np.sign(y.real) * y
+    face = np.argmin(np.broadcast_to(depth.real, y.shape), axis=-1)[..., None]
+    inner = -np.take_along_axis(np.broadcast_to(depth, y.shape), face, axis=-1)[..., 0]
+    side = np.zeros(y.shape)
+    np.put_along_axis(
+        side, face, np.where(np.take_along_axis(y.real, face, axis=-1) >= 0.0, 1.0, -1.0), axis=-1
+    )
+    n = np.where(outside[..., None], f / distance[..., None], side)
+    return p_a, np.where(outside, distance, inner), turn(ends.R_b, n)
+
+
+def block(ends, c):
+    return nearest_on_block(ends, c)[1] - c[:, 9]
+
+
 # -- velocity rows -----------------------------------------------------------------------------------------------------
 
 
@@ -131,15 +154,31 @@ def flat(ends, c, *velocities):
 def rounded(ends, c, *velocities):
     d, p_a, _ = between(ends, c)
     N = d / length(d)[..., None]
+    return slip(ends, p_a + c[:, 6:7] * N, tangent(N, c[:, 7]), *velocities)
+
+
+def rolling(ends, c, v_a, w_a, v_b, w_b):
+    d = between(ends, c)[0]
+    return dot(tangent(d / length(d)[..., None], c[:, 7]), w_b - w_a)
+
+
+def along_block(ends, c, *velocities):
+    p_a, _, N = nearest_on_block(ends, c)
+    return slip(ends, p_a - c[:, 9:10] * N, tangent(-N, c[:, 10]), *velocities)
+
+
+def tangent(N, which):
+    """The tangent of `contact_rows`."""
     T = np.stack([-N[..., 1], N[..., 0], np.zeros_like(N[..., 0])], axis=-1)
     e = np.eye(3)[np.argmin(np.abs(N), axis=-1)]
     w = e - dot(e, N)[..., None] * N
     T_1 = w / length(w)[..., None]
-    which = c[:, 7][None, :, None]
-    T = np.where(which == 0, T, np.where(which == 1, T_1, np.cross(N, T_1)))
-    return slip(ends, p_a + c[:, 6:7] * N, T, *velocities)
+    which = which[None, :, None]
+    return np.where(which == 0, T, np.where(which == 1, T_1, np.cross(N, T_1)))
 
 
+#: Rows of a function of the user (`model.bodies.user_rows`).
+USER = RowType("user", None, None)
 FIXED = RowType("fixed", point_rows.fixed_directions, point_rows.fixed_kappa, point_rows.fixed_value, fixed)
 CARRIED = RowType(
     "carried", point_rows.carried_directions, point_rows.carried_kappa, point_rows.carried_value, carried
@@ -155,3 +194,8 @@ SPIN = RowType("spin", turning_rows.spin_directions, turning_rows.spin_kappa, pl
 GEAR = RowType("gear", turning_rows.spin_directions, turning_rows.spin_kappa, turning_rows.gear_value, gear)
 FLAT = RowType("flat", contact_rows.flat_directions, contact_rows.flat_kappa, plain_gamma=flat)
 ROUND = RowType("round", contact_rows.round_directions, contact_rows.round_kappa, plain_gamma=rounded)
+ROLLING = RowType("rolling", contact_rows.rolling_directions, contact_rows.rolling_kappa, plain_gamma=rolling)
+BLOCK = RowType("block", block_rows.block_directions, block_rows.block_kappa, block_rows.block_value, block)
+ALONG_BLOCK = RowType(
+    "along block", block_rows.along_block_directions, block_rows.along_block_kappa, plain_gamma=along_block
+)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.bodies.frames import ALONG, HELD
+from nonsmooth._core.bodies.frames import ALONG, HELD, TURNING
 from nonsmooth.model import drawing as draw
 from nonsmooth.model.bodies.body import matrix_of
 from nonsmooth.model.bodies.plain import Poses
@@ -81,7 +81,7 @@ def pose(world: Any, number: int, q: np.ndarray) -> tuple[np.ndarray, np.ndarray
     """Position and rotation of one body."""
     frame, placed = world.assembly.frames[number], world.assembly.placed[number]
     i, x, R = frame[1], np.zeros(3), np.eye(3)
-    if placed.kind in (HELD, ALONG):
+    if placed.kind in (HELD, ALONG, TURNING):
         poses = Poses(world.assembly, np.asarray(q)[None])
         return poses.x[0, number], poses.R[0, number]
     if placed.q.size:

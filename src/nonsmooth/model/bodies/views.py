@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.bodies.frames import ALONG, AT_U, DIM, HELD, KIND, PLANAR, SPATIAL
+from nonsmooth._core.bodies.frames import ALONG, AT_U, DIM, HELD, KIND, PLANAR, POINT, SPATIAL
 from nonsmooth.errors import InputError
 from nonsmooth.model.bodies.plain import Poses
-from nonsmooth.model.bodies.rows import Ends
+from nonsmooth.model.bodies.rows import USER, Ends
 
 
 class BodyView:
@@ -129,10 +129,29 @@ class RowsView:
         F, T = np.zeros((len(result), 3)), np.zeros((len(result), 3))
         numbers = range(self._rows.start, self._rows.stop)
         for value, number in zip(la, numbers):
-            f, m = _unit_wrench(poses, model.assembly.rows[number])
+            row = model.assembly.rows[number]
+            f, m = _unit_wrench(poses, row) if row.type is not USER else self._own_wrench(poses, number)
             F += value[:, None] * f
             T += value[:, None] * m
         return F.T, T.T
+
+    def _own_wrench(self, poses: Poses, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same of a row of the user's functions, from its directions."""
+        model, result = self._model, self._result
+        b = model.assembly.rows[number].b
+        frame = model.assembly.frames[b]
+        W = model.batch_directions(result.t, result.q.T)[0][:, number]
+        F, T, j = np.zeros((len(result), 3)), np.zeros((len(result), 3)), frame[AT_U]
+        if frame[KIND] not in (POINT, PLANAR, SPATIAL):
+            raise InputError(
+                f"{self.name!r} acts on a node of which something is held: ask for its `multipliers`."
+            )
+        F[:, : self.dim] = W[:, j : j + self.dim]
+        if frame[KIND] == PLANAR:
+            T[:, 2] = W[:, j + 2]
+        elif frame[KIND] == SPATIAL:
+            T[:] = np.einsum("nij,nj->ni", poses.R[:, b], W[:, j + 3 : j + 6])
+        return F, T
 
     @property
     def force(self) -> np.ndarray:

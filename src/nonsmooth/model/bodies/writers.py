@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nonsmooth._core.bodies import assemble, forces, inertia
+from nonsmooth._core.bodies import assemble, forces, friction_limits, inertia
 from nonsmooth._core.bodies.frames import AT_U, PLANAR, SPATIAL
 from nonsmooth._core.bodies.table import Table
 from nonsmooth._core.calls.model_functions import ModelFunction
@@ -20,6 +20,8 @@ from nonsmooth.errors import InputError
 from nonsmooth.model.bodies.assembly import Assembly
 from nonsmooth.model.bodies.body import Placed
 from nonsmooth.model.bodies.layout import Layout, table
+from nonsmooth.model.bodies.material import Stribeck
+from nonsmooth.model.bodies.rows import USER
 from nonsmooth.model.colouring import Pattern
 from nonsmooth.model.functions import UserFunction
 
@@ -83,16 +85,24 @@ class Writers:
         )
         self.own_force = sequence(self._forces(), VECTOR)  # without structures, which know their tangents
         self.force = sequence([*self._forces(), *self._structures()], VECTOR)
-        self.gap = sequence(self._rows("value", 0, assembly.laws.n_N, 0), VECTOR)
-        first = assembly.first_joint
-        drives = self._drives("value", first)
-        self.joints = sequence(self._rows("value", first, first + assembly.n_joints, first) + drives, VECTOR)
-        self.directions = sequence(self._rows("directions"), MATRIX)
-        self.kappa = sequence(self._rows("kappa") + self._drives("second"), VECTOR)
-        self.zeta = no_vector
-        if assembly.drives:
+        first, own = assembly.first_joint, assembly.user_rows
+        gaps = [rows.values(0) for rows in own if rows.n_N]
+        joints = [rows.values(first) for rows in own if rows.n_position and not rows.n_N]
+        self.gap = sequence(self._rows("value", 0, assembly.laws.n_N, 0) + gaps, VECTOR)
+        self.joints = sequence(
+            self._rows("value", first, first + assembly.n_joints, first)
+            + joints
+            + self._drives("value", first),
+            VECTOR,
+        )
+        self.directions = sequence(self._rows("directions") + [rows.directions() for rows in own], MATRIX)
+        self.kappa = sequence(
+            self._rows("kappa") + [rows.kappa() for rows in own] + self._drives("second"), VECTOR
+        )
+        self.zeta, rates = no_vector, [zeta for rows in own if (zeta := rows.zeta()) is not None]
+        if assembly.drives or rates:
             clear = ModelFunction(assemble.zero_vector, VECTOR, [0])
-            self.zeta = sequence([clear, *self._drives("rate")], VECTOR)
+            self.zeta = sequence([clear, *rates, *self._drives("rate")], VECTOR)
         self.bounds = self._bounds()
         self.project = no_projection
 
@@ -125,13 +135,14 @@ class Writers:
                 np.ascontiguousarray(x, dtype=np.int64) for x in (a, b, numbers, self.layout.rows[numbers])
             )
             made.append(element(kind.directions, MATRIX, Reference(Table(frames, fixed, *columns))))
-        return sequence(made, MATRIX)
+        return sequence(made + [rows.directions(side) for rows in assembly.user_rows], MATRIX)
 
     def _by_type(self, numbers) -> dict[Any, list[int]]:
-        """Numbers of rows by their type."""
+        """Numbers of rows by their type; those of users have writers of their own."""
         members: dict[Any, list[int]] = {}
         for number in numbers:
             members.setdefault(self.assembly.rows[number].type, []).append(number)
+        members.pop(USER, None)
         return members
 
     def _forces(self) -> list:
@@ -203,11 +214,18 @@ class Writers:
         return made
 
     def _bounds(self):
-        limits = self.assembly.limits
+        """Limits of friction; speeds of slipping only where one of them asks for them."""
+        assembly, limits = self.assembly, self.assembly.limits
         if not limits:
             return no_vector
-        places = np.array([(row, at) for (row, _), at in zip(limits, self.layout.limits)], dtype=float)
-        return ModelFunction(assemble.set_bounds, VECTOR, [len(limits), places, self.assembly.laws.n_rows])
+        table = np.array([(x.row, x.dim, at) for x, at in zip(limits, self.layout.limits)], dtype=float)
+        first, end = assembly.laws.n_N, assembly.first_joint
+        varying = any(isinstance(limit.friction, Stribeck) for limit in limits)
+        WT: Any = sequence(self._rows("directions", first, end, first), MATRIX) if varying else 0
+        words = [len(limits), table, assembly.laws.n_rows, WT, first, end - first]
+        return ModelFunction(
+            friction_limits.set_limits, VECTOR, [*words, np.zeros((end - first, assembly.n_u))]
+        )
 
 
 class MassEntries:

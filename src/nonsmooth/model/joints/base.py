@@ -10,6 +10,7 @@ import numpy as np
 from nonsmooth.errors import InputError, RangeError
 from nonsmooth.model.bodies.check import number
 from nonsmooth.model.bodies.element import Element, Side, across
+from nonsmooth.model.bodies.material import friction_of
 from nonsmooth.model.bodies.rows import ANGLE, CARRIED, DISTANCE, DOT, FIXED, SPIN, Row, RowType
 
 AXES = np.eye(3)
@@ -32,7 +33,7 @@ class JointElement(Element):
         Prescribes the coordinate, which is zero at the start.
     stops : (lower, upper)
         Limits of the coordinate, unilateral; `restitution` belongs to them. None: no limit on this side.
-    friction : float
+    friction : float or Stribeck
         Dry friction: limit of the force (torque) against the motion in the joint.
     """
 
@@ -44,7 +45,7 @@ class JointElement(Element):
         drive: Callable | None = None,
         stops: Any = None,
         restitution: float = 0.0,
-        friction: float = 0.0,
+        friction: Any = 0.0,
     ):
         super().__init__(a, b, name)
         if drive is not None and not callable(drive):
@@ -55,7 +56,7 @@ class JointElement(Element):
             raise RangeError(
                 f"`restitution` of {self.owner} is {restitution:g}: it must lie between 0 and 1."
             )
-        self.friction = number(friction, "friction", self.owner, 0.0)
+        self.friction = friction_of(friction, "friction", self.owner)
 
     def rows(self, a: Side, b: Side, dim: int) -> list[Row]:
         """Rows that hold on position level."""

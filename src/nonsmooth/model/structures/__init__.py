@@ -1,1 +1,1 @@
-"""Structures of a world: bars, beams, given matrices."""
+"""Structures of a world: bars, cables, beams, given matrices."""

@@ -35,6 +35,11 @@ class Node(Body):
         return self.structure.material
 
     @property
+    def radius(self) -> float:
+        """With which it touches."""
+        return getattr(self.structure, "radius", 0.0)
+
+    @property
     def name(self) -> str:  # type: ignore[override]
         return f"{self.structure.name or type(self.structure).__name__.lower()}[{self.label}]"
 
@@ -158,8 +163,8 @@ class Laid:
     Attributes
     ----------
     placed : list of PlacedNode
-    n : int
-        Number of its coordinates.
+    n, n_q : int
+        Number of its velocities and coordinates.
     mass : Entries
     weights : ndarray, shape (n,)
         Constant forces on its coordinates.
@@ -173,6 +178,7 @@ class Laid:
 
     def __init__(self, structure: Structure, placed: list[PlacedNode], n: int):
         self.structure, self.placed, self.n = structure, placed, n
+        self.n_q = sum(node.q.size for node in placed)
         self.mass = Entries(NOTHING.astype(int), NOTHING.astype(int), NOTHING)
         self.weights, self.numbers = np.zeros(n), NOTHING
         self.first_q = self.first_u = 0  # where its block begins
@@ -204,7 +210,7 @@ class Laid:
 
     def block_q(self, q: np.ndarray) -> np.ndarray:
         """Its coordinates of states (n_t, n_q)."""
-        return q[:, self.first_q : self.first_q + self.n]
+        return q[:, self.first_q : self.first_q + self.n_q]
 
     def block_u(self, u: np.ndarray) -> np.ndarray:
         return u[:, self.first_u : self.first_u + self.n]

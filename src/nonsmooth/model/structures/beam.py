@@ -1,4 +1,5 @@
-"""`Beam`: the geometrically exact beam in the plane (equations in `nonsmooth._core.structures.planar_beams`)."""
+"""`Beam`: the geometrically exact beam, in the plane (equations in `nonsmooth._core.structures.planar_beams`) and in space
+(`model.structures.spatial_beam`)."""
 
 from __future__ import annotations
 
@@ -19,17 +20,20 @@ from nonsmooth.model.structures.given import (
     per_element,
     velocities_of,
 )
+from nonsmooth.model.structures.spatial_beam import SPACE
+from nonsmooth.model.structures.spatial_beam import lay as lay_in_space
 
 KERNELS = (planar_beams.beam_forces, planar_beams.beam_stiffness, planar_beams.beam_damping)
 PLANE = ("x", "y", "phi")
 
 
 class Beam(Structure):
-    """A geometrically exact beam (stretch, shear, bending; rotations of any size) with linear elements, in the plane.
+    """A geometrically exact beam (stretch, shear, bending, torsion; rotations of any size): linear elements in the plane, pieces of
+    helices in space.
 
     Parameters
     ----------
-    points : (2, 2) or (n + 1, 2)
+    points : (2, dim) or (n + 1, dim)
         Its two ends, with `elements`, or all nodes, in the world, without stress (a curved beam is a chain of straight elements).
     elements : int
     EA, GA, EI : float, or one for each element
@@ -38,17 +42,24 @@ class Beam(Structure):
         Mass by length.
     rhoI : float, optional
         Rotary inertia by length; default: rhoA EI / EA, that of one material.
+    GJ, EI_2, GA_2, rhoI_2 : float, or one for each element
+        In space: torsional stiffness; stiffness and rotary inertia across `normal` (default: those along it). Rotary inertia stands
+        on the nodes there.
+    normal : (3,), optional
+        In space: the direction across the beam in which EI and GA bend and shear it; default: horizontal, along z x axis.
+    radius : float
+        With which nodes touch other things.
     mass : {"consistent", "lumped"}
     light : a node, or several
         Of a lumped mass: nodes that hand all but a tenth of their mass to their neighbours, so that an impact of the node, which
         takes the energy of its mass, takes little (mass redistribution; H. B. Khenous, P. Laborde, Y. Renard 2008).
     damping : float
         A time tau: resultants are those of strain + tau strain rate.
-    fixed : a node, or a mapping from nodes to "all" (clamped), "position" (pinned), or some of "x", "y", "phi"
+    fixed : a node, or a mapping from nodes to "all" (clamped), "position" (pinned), or some of "x", "y", "phi" (in space "rotation")
         What does not move: no unknowns. Nodes are "start", "end" or numbers.
-    velocity : (2,) or (n + 1, 2)
+    velocity : (dim,) or (n + 1, dim)
         Of the nodes at the start.
-    angular_velocity : float
+    angular_velocity : float, or (3,) in space
         Turns the beam about its first node at the start, besides `velocity`.
     material : Material, optional
     name : str, optional
@@ -64,12 +75,18 @@ class Beam(Structure):
         EI: Any,
         rhoA: Any,
         rhoI: Any = None,
+        GJ: Any = None,
+        EI_2: Any = None,
+        GA_2: Any = None,
+        rhoI_2: Any = None,
+        normal: Any = None,
+        radius: float = 0.0,
         mass: str = "consistent",
         light: Any = None,
         damping: float = 0.0,
         fixed: Any = None,
         velocity: Any = None,
-        angular_velocity: float = 0.0,
+        angular_velocity: Any = 0.0,
         material: Any = None,
         name: str | None = None,
     ):
@@ -82,7 +99,15 @@ class Beam(Structure):
             velocity,
             angular_velocity,
         )
-        self.light = light
+        self.light, self.GJ, self.EI_2, self.GA_2, self.rhoI_2, self.normal = (
+            light,
+            GJ,
+            EI_2,
+            GA_2,
+            rhoI_2,
+            normal,
+        )
+        self.radius = number(radius, "radius", self.owner, 0.0)
         self.frames = [Node(self, k) for k in range(self.points.shape[0])]
         self._checked()
 
@@ -98,13 +123,17 @@ class Beam(Structure):
         )
         tau = number(self.damping, "damping", owner, 0.0)
         checked_lumping(self.mass, owner)
-        return stiffness, rhoA, rhoI, tau, held_components(self.fixed, self._number, PLANE, owner)
+        components = PLANE if self.points.shape[1] == 2 else SPACE
+        return stiffness, rhoA, rhoI, tau, held_components(self.fixed, self._number, components, owner)
 
-    def lay(self, dim: int, gravity: np.ndarray) -> LaidBeam:
-        if dim != 2:
-            raise InputError(
-                f"{self.owner} is a beam in the plane, but the world has dimension {dim}: give the world a gravity of two numbers."
-            )
+    def lay(self, dim: int, gravity: np.ndarray) -> Any:
+        if dim == 3:
+            return lay_in_space(self, gravity)
+        of_space = [
+            name for name in ("GJ", "EI_2", "GA_2", "rhoI_2", "normal") if getattr(self, name) is not None
+        ]
+        if of_space:
+            raise InputError(f"`{of_space[0]}` of {self.owner} is for space, but the world has dimension 2.")
         if self.points.shape[1] != 2:
             raise ShapeError(
                 f"`points` of {self.owner} have {self.points.shape[1]} entries in a world of dimension 2."

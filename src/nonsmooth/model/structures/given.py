@@ -72,9 +72,8 @@ def held_components(fixed: Any, number_of: Any, components: Sequence[str], owner
     )
     found: dict[int, set[str]] = {}
     for node, what in given.items():
-        names = {"all": components, "position": [c for c in components if c != "phi"]}.get(
-            what if isinstance(what, str) else ""
-        )
+        places = [c for c in components if c not in ("phi", "rotation")]
+        names = {"all": components, "position": places}.get(what if isinstance(what, str) else "")
         chosen = set(names if names is not None else ([what] if isinstance(what, str) else what))
         wrong = chosen - set(components)
         if wrong:

@@ -21,7 +21,8 @@ class StructureView:
     kinetic_energy, strain_energy, potential_energy : ndarray, shape (n_t,)
         The last one is that of its weight.
     section_forces : ndarray, shape (k, elements, n_t)
-        In the middle of every element: normal force N of a bar; N, shear force Q and bending moment M of a beam.
+        In the middle of every element: normal force N of a bar or cable; N, shear force Q and bending moment M of a beam; in space N, Q
+        and Q_2 along `normal` and across, torque T, bending moments M_2 and M, of EI_2 and EI.
     """
 
     def __init__(self, model: Any, result: Any, laid: Any):
