@@ -228,3 +228,17 @@ def test_scene_comes_from_the_bodies():
     q, _ = world.start()
     tracks = world.draw[1].track(np.zeros(1), q[:, None], None)
     np.testing.assert_allclose(tracks["at"], [[0, 1]])
+
+
+def test_scene_of_blocks_and_varying_friction():
+    """Arrows of contacts with boxes stand where they touch; friction that varies is drawn, too."""
+    world = ns.World((0, -9.81))
+    box = world.add(ns.Body(ns.Box(0.4, 0.2), mass=1.0, position=(0, 0.7), name="box"))
+    world.contact(box, ns.Circle(0.6, (0.05, 0), name="drum"), friction=ns.Stribeck(0.4, 0.3, 0.1))
+    from nonsmooth.model.bodies.scene_forces import contact_forces
+
+    q, _ = world.start()
+    (arrow,) = contact_forces(world)
+    found = arrow.track(np.zeros(1), q[:, None], None)
+    np.testing.assert_allclose(found["at"], [[0.05, 0.6]], atol=1e-15)
+    np.testing.assert_allclose(found["normal"], [[0.0, 1.0]], atol=1e-15)

@@ -9,7 +9,7 @@ import numpy as np
 from nonsmooth.model import drawing as draw
 from nonsmooth.model.bodies.contacts import Touch, touches
 from nonsmooth.model.bodies.plain import Group, Poses, slope
-from nonsmooth.model.bodies.rows import CARRIED, Ends, Row, between, length, turn
+from nonsmooth.model.bodies.rows import BLOCK, CARRIED, Ends, Row, between, length, nearest_on_block, turn
 
 MOST_POINTS = 60  # contact points of a world up to which their forces are drawn
 
@@ -46,7 +46,7 @@ def contact_forces(world: Any) -> list[ContactForce]:
         points = touches(contact, assembly.side, world.dim)
         for k, touch in enumerate(points):
             name = contact.name if len(points) == 1 else f"{contact.name} [{k}]"
-            found.append(ContactForce(world, name, touch, contact.material.friction > 0.0))
+            found.append(ContactForce(world, name, touch, bool(contact.material.friction)))
     return found if len(found) <= MOST_POINTS else []
 
 
@@ -62,6 +62,9 @@ def _place(ends: Ends, row: Row, c: np.ndarray, touch: Touch) -> np.ndarray:
     d, p_a, p_b = between(ends, c)
     if row.type is CARRIED:  # a ball above a plane: its lowest point
         return p_b - c[:, 9:10] * turn(ends.R_a, c[:, 6:9])
+    if row.type is BLOCK:  # a ball outside a box or capsule
+        p_a, _, N = nearest_on_block(ends, c)
+        return p_a - touch.sliding[0].numbers[9] * N
     radius = float(touch.sliding[0].numbers[6])  # of the circle or ball a
     with np.errstate(invalid="ignore", divide="ignore"):
         return p_a + radius * d / length(d)[..., None]
