@@ -17,6 +17,7 @@ from nonsmooth.errors import (
     RangeError,
     ZenoWarning,
 )
+from nonsmooth.problems.impact_oscillator import flights
 
 
 def run(system, span, q0, u0, rtol, **options):
@@ -314,3 +315,17 @@ def test_a_surface_that_ends_under_a_jointed_body(rtol):
     pair = ns.MechanicalSystem(np.eye(4), np.array([0.0, -9.81, 0.0, 0.0]), floor, joints=[link])
     with pytest.raises(EventError, match=r"'floor'.*jumps between"):
         ns.simulate(pair, (0, 1), [0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0], rtol=rtol)
+
+
+@pytest.mark.parametrize("rtol", [1e-8, 1e-10, 1e-12])
+def test_weak_impacts_of_an_oscillator_are_found_until_they_graze(rtol):
+    """Speeds fall by e from impact to impact, to where a gap would be missed by less than a cubic between two steps: those that come
+    are right, and the first that is left out is told of."""
+    problem = ns.problems.impact_oscillator()
+    with pytest.warns(GrazingWarning):
+        result = ns.simulate(problem.system, (0, 20), problem.q0, problem.u0, rtol=rtol, audit=False)
+    times, speeds = flights(np.sqrt(200.0), 0.15, 0.6, -0.5, 0.2, 20.0)
+    found = np.array([event.t for event in result.events.of("impact")])
+    assert np.abs(found - times[: found.size]).max() < 1e-3 and found.size < times.size
+    depth = speeds[found.size] ** 2 / (2.0 * 30.0)  # how far it would have come, at an acceleration of 30
+    assert depth < 100 * rtol * np.max(np.abs(result.q))

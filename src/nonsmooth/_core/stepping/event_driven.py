@@ -40,14 +40,14 @@ from nonsmooth._core.stepping.smooth_motion import (
     error_of_step,
     own_at,
 )
-from nonsmooth._core.stepping.switching_points import dips_below
+from nonsmooth._core.stepping.switching_points import least_of_cubic
 from nonsmooth._core.stepping.transitions import GRAZING, rounding_of_gap, small
 
 EPS = 2.220446049250313e-16
 MOST_REPEATED = 40
 MOST_SEARCHED = 120
 SUSPICIOUS = 4  # rejections in a row, to a thousandth of the step, that an undeclared discontinuity makes
-CUBIC = 1e-3  # part of the way to its minimum by which a cubic may miss a gap between two ends of a step
+CUBIC = 2e-2  # part of the way in a step by which a cubic may miss a gap in its middle: steps of two radians of a vibration
 CLOSER = 0.8  # part of the way to the stop of a slip in two directions that a step goes while its direction still turns
 STEADY = 1e-2  # tolerances of error below which it has stopped turning (the estimate is rough where stages lie behind the stop)
 LEAST = 1e-10  # part of the longest step after which a mode that does not hold is looked at again
@@ -303,13 +303,24 @@ def alarm(scene, own, begin, dt):
             if own.phi[k, l] < -own.size[l] and own.c[k] < part and own.c[k] > 0.0:
                 part = own.c[k]
         if model.laws.kind[l] == HALF_LINE and begin.modes[l] != CONSTRAINT:
-            # what comes near is looked at where it is nearest: the cubic is less accurate than the motion
-            near = max(GRAZING * own.control.rtol * own.gap_max[l], CUBIC * abs(own.rate_0[l]) * dt)
-            limit = -near if own.gap_0[l] > near else own.size[l]
-            z = dips_below(own.gap_0[l], own.rate_0[l] * dt, end, own.rate[l] * dt, limit)
-            if 0.0 < z < min(part, 0.999):
+            z, least = least_of_cubic(own.gap_0[l], own.rate_0[l] * dt, end, own.rate[l] * dt)
+            if 0.0 < z < part and least < missed(own, l, z, dt):
                 part = z
     return part
+
+
+@phase
+def missed(own, l, z, dt):
+    """What is looked at where it is nearest: a gap that comes within what the cubic may be off there, least near the ends of the step
+    (the cubic is less accurate than the motion: of a vibration w by (w dt)^2/192 of the way), or within a grazing."""
+    graze = GRAZING * own.control.rtol * own.gap_max[l]
+    if own.gap_0[l] <= graze:
+        return -own.size[l]
+    off = CUBIC * max(abs(own.rate_0[l]), abs(own.rate[l])) * dt
+    near = max(graze, min(off, 0.5 * own.gap_0[l]))
+    if z < 0.999:
+        return near
+    return max(16.0 * (1.0 - z) ** 2 * near, -own.size[l])
 
 
 @phase

@@ -179,8 +179,8 @@ _, own_at = by_reference(
 
 
 @phase
-def evaluate(scene, own, t, q, u):
-    """M, h, W, zeta, kappa, bounds, gaps at a state, and the relative velocities."""
+def evaluate(scene, own, t, q, u, flight=False):
+    """M, h, W, zeta, kappa, bounds, gaps at a state, and the relative velocities; in free flight without what only forces of laws need."""
     model, work = scene.model, scene.work
     at, size, p = model.at, model.size, model.p
     if not scene.info.ready or not size.constant_M:
@@ -195,9 +195,10 @@ def evaluate(scene, own, t, q, u):
             call_matrix(at.directions, t, q, u, p, work.WT)
         if size.has_zeta:
             call_vector(at.zeta, t, q, u, p, work.zeta)
-        if size.has_bounds:
+        if size.has_bounds and not flight:
             bounds_of_forces(model, work, t, q, u)
-        call_vector(at.kappa, t, q, u, p, own.kappa)
+        if not flight:
+            call_vector(at.kappa, t, q, u, p, own.kappa)
     if size.has_B:
         call_matrix(at.kinematics, t, q, u, p, work.B)
     scene.info.ready = 1
@@ -238,6 +239,15 @@ def acts(model, modes, l):
         return modes[l] == CONSTRAINT
     if model.laws.link[l] >= 0:
         return modes[model.laws.link[l]] == CONSTRAINT
+    return True
+
+
+@phase
+def none_acts(model, modes):
+    """Whether no law can carry a force: free flight."""
+    for l in range(model.size.n_laws):
+        if acts(model, modes, l):
+            return False
     return True
 
 
@@ -317,13 +327,15 @@ def accelerate(at_scene, at_point, at_begin, t, k):
     own = own_at(scene.at.own)
     model, work, la, u = scene.model, scene.work, own.La[k], point.u
     size = model.size
-    status = evaluate(scene, own, t, point.q, u)
+    flight = k > 0 and none_acts(model, modes)  # (stage 0 tells the size of forces, too)
+    status = evaluate(scene, own, t, point.q, u, flight)
     if status != OK:
         return status
-    if size.n_rows > 0:
+    if size.n_rows > 0 and not flight:
         delassus(scene, own)
         forces(scene, own, modes, la, False)
     else:
+        la[:] = 0.0
         solve_lower(work.L, work.h, work.du, size.n_u)
     check = slopes(model, work, u, la, own.K_q[k], own.K_u[k])
     powers(model, work, own, u, la, k)
