@@ -40,10 +40,10 @@ class Charts {
       width: this.width(),
       height,
       cursor: { sync: { key: "run" }, drag: { x: true, y: false }, focus: { prox: 24 } },
-      scales: { x: { time: false, range: (u, low, high) => (high > low ? [low, high] : [low - 0.5, low + 0.5]) } },
+      scales: { x: { time: false, range: (u, low, high) => (u.seen = high > low ? [low, high] : [low - 0.5, low + 0.5]) } },
       hooks: {
         setScale: [(u, key) => { if (key === "x") this.follow(u); }],
-        drawClear: [(u) => this.eventLines(u)],
+        drawAxes: [(u) => this.eventLines(u)], // above the grid, below the curves
       },
     };
   }
@@ -51,7 +51,10 @@ class Charts {
   axes(first) {
     const grid = { stroke: "#e9ebee", width: 1 }, ticks = { stroke: "#c9ced6", width: 1, size: 4 };
     const look = { stroke: "#4b5563", font: "11px system-ui, sans-serif", grid, ticks };
-    return [{ ...look, size: 26, values: (u, splits) => splits.map((v) => short(v, 7)) }, { ...look, size: 66, values: (u, splits) => splits.map((v) => (v === null ? "" : short(v, 4))), ...first }];
+    return [
+      { ...look, size: 26, values: (u, splits) => splits.map((v) => short(v, digits(splits, 7))) },
+      { ...look, size: 66, values: (u, splits) => splits.map((v) => (v === null ? "" : short(v, digits(splits, 4)))), ...first },
+    ];
   }
 
   lines(panel, holder) {
@@ -59,6 +62,7 @@ class Charts {
     const options = this.common(168);
     options.axes = this.axes({});
     if (log) options.scales.y = { distr: 3 };
+    else if (panel.kind === "lines") options.scales.y = { range: heights };
     options.series = [{ label: "t", value: (u, v) => short(v, 8) }];
     const values = [this.t];
     panel.series.forEach((row, i) => {
@@ -192,4 +196,30 @@ function drawStrips(u, rows, colours) {
     }
   });
   c.restore();
+}
+
+// Digits that tell marks of an axis apart, at least `least`.
+function digits(splits, least) {
+  const marks = splits.filter((v) => v !== null);
+  if (marks.length < 2) return least;
+  const largest = Math.max(...marks.map(Math.abs)), step = Math.abs(marks[1] - marks[0]);
+  return Math.min(Math.max(least, Math.ceil(Math.log10(largest / step)) + 1), 12);
+}
+
+// Range of what is seen: the visible points, and where lines from the points beside them enter the picture. The range of x is the one
+// just asked for (u.seen): u.scales still holds the former one while ranges are made.
+function heights(u, low, high) {
+  const t = u.data[0];
+  for (const edge of u.seen || []) {
+    const i = before(t, edge), j = i + 1;
+    if (!(t[i] < edge && edge < t[j])) continue;
+    for (let k = 1; k < u.data.length; k++) {
+      const a = u.data[k][i], b = u.data[k][j];
+      if (!u.series[k].show || a == null || b == null) continue;
+      const v = a + ((b - a) * (edge - t[i])) / (t[j] - t[i]);
+      low = low === null ? v : Math.min(low, v);
+      high = high === null ? v : Math.max(high, v);
+    }
+  }
+  return low === null ? [0, 1] : uPlot.rangeNum(low, high, 0.1, true);
 }
