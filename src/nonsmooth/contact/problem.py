@@ -237,7 +237,10 @@ class ContactProblem:
     @cached_property
     def law_rho(self) -> np.ndarray:
         """``1 / W_NN`` and ``1 / max W_TT`` of every contact, the scales of its two laws, shape (n, 2)."""
-        laws = np.column_stack([self.diagonal[:, 0], self.diagonal[:, min(1, self.dim - 1) :].max(axis=1)])
+        laws = np.empty((self.n_contacts, 2))
+        laws[:, 0], laws[:, 1] = self.diagonal[:, 0], self.diagonal[:, -1]
+        if self.dim == 3:
+            np.maximum(laws[:, 1], self.diagonal[:, 1], out=laws[:, 1])
         return _inverse(laws)
 
     @cached_property
