@@ -25,7 +25,10 @@ def figure(*shape, size=(9.0, 6.0)):
     return picture, picture.subplots(*shape)
 
 
-def save(picture, name):
+def save(picture, name, docs=False):
+    """Into the folder of this run; with `docs` a smaller one into the documentation, too."""
     OUT.mkdir(exist_ok=True)
     picture.savefig(OUT / name)
+    if docs:
+        picture.savefig(IMG / name, dpi=80)
     print(f"  picture: out/{name}")

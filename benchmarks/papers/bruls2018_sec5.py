@@ -113,7 +113,7 @@ if __name__ == "__main__":
     for k, name in enumerate(("g_1", "dg_1/dt", "d2g_1/dt2")):
         axes[k, 0].set_ylabel(name)
     axes[0, 0].legend(fontsize=7)
-    save(picture, "bruls2018_fig2.png")
+    save(picture, "bruls2018_fig2.png", docs=True)
     picture, axes = figure(2, 2, size=(10, 6))
     for form in ("P", "V", "PV", "PVA"):
         r = run(form, start_from="zero")
@@ -123,4 +123,4 @@ if __name__ == "__main__":
     axes[0, 0].set_ylabel("d2g_1/dt2")
     axes[1, 0].set_ylabel("lambda_1")
     axes[0, 0].legend(fontsize=7)
-    save(picture, "bruls2018_fig3.png")
+    save(picture, "bruls2018_fig3.png", docs=True)

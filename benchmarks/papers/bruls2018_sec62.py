@@ -7,7 +7,7 @@ so the loss depends on the mesh; beside it the same beam with the mass of the ti
 import time
 
 import numpy as np
-from _table import IMG, figure, show
+from _table import figure, save, show
 
 import nonsmooth as ns
 
@@ -86,4 +86,4 @@ if __name__ == "__main__":
         axis.set_ylabel(name)
         axis.set_xlim(0.3, 0.4)
     axes[1, 1].legend(fontsize=7)
-    picture.savefig(IMG / "bruls2018_fig10_to_12.png", dpi=80)
+    save(picture, "bruls2018_fig10_to_12.png", docs=True)

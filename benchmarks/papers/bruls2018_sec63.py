@@ -112,4 +112,4 @@ if __name__ == "__main__":
         axis.set_ylabel(name)
     axes[0, 0].legend(fontsize=7)
     axes[1, 1].legend(fontsize=7)
-    save(picture, "bruls2018_fig14_to_16.png")
+    save(picture, "bruls2018_fig14_to_16.png", docs=True)

@@ -9,6 +9,7 @@ from nonsmooth.errors import InputError, ModelError, RangeError
 
 METHODS = [
     ("moreau", {"dt": 1e-3}, 3e-3),
+    ("generalized-alpha", {"dt": 1e-2}, 1e-9),
     ("event-driven", {"rtol": 1e-9}, 1e-8),
     ("extrapolated-moreau", {"rtol": 1e-8}, 1e-7),
 ]

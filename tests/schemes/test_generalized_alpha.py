@@ -348,6 +348,7 @@ def test_bodies_that_turn_in_space():
         ({"rho_inf": -0.1}, "rho_inf"),
         ({"constraints": "Q"}, "constraints"),
         ({"constraints": "P", "rho_inf": 1.0}, "rho_inf"),
+        ({"constraints": "P", "coefficients": (0.0, 0.0, 0.5, 0.25)}, "coefficients"),
         ({"coefficients": (1, 2)}, "coefficients"),
         ({"baumgarte": (1.0, 1.0)}, "baumgarte"),
         ({"start_from": "here"}, "start_from"),

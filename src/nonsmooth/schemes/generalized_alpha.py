@@ -16,9 +16,10 @@ from nonsmooth._core.laws import solve_laws
 from nonsmooth._core.linalg.factors import factorise, solve
 from nonsmooth._core.linalg.mass import factorise_mass
 from nonsmooth._core.records.problem import make_problem
-from nonsmooth._core.records.scene import STEP
+from nonsmooth._core.records.scene import BETWEEN, STEP
 from nonsmooth._core.space.retract import RETRACT, retract
 from nonsmooth._core.stepping.alpha import records as core
+from nonsmooth._core.stepping.alpha.between import alpha_between
 from nonsmooth._core.stepping.alpha.control import controlled_step, make_controlled
 from nonsmooth._core.stepping.alpha.jointed import (
     begin_jointed,
@@ -33,6 +34,7 @@ from nonsmooth._core.stepping.alpha.motion import FACTORISE, FACTORISE_MASS, SOL
 from nonsmooth._core.stepping.alpha.smooth import accelerate
 from nonsmooth._core.stepping.alpha.step import alpha_step, begin_step, finish_step
 from nonsmooth._core.stepping.alpha.subproblems import residuals, three_problems
+from nonsmooth._core.stepping.between import along_the_step
 from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
 from nonsmooth.schemes.base import ConstantStep, Plan, checked_step
@@ -46,7 +48,7 @@ SMOOTH_FORMS = ("P", "V", "A", "PV", "PV-GGL")
 #: Kernels of the library that the parts call.
 LIBRARY = {
     "solve": (solve, SOLVE), "factorise": (factorise, FACTORISE), "factorise_mass": (factorise_mass, FACTORISE_MASS),
-    "retract": (retract, RETRACT), "weigh": (weighted_tangent, TANGENT),
+    "retract": (retract, RETRACT), "weigh": (weighted_tangent, TANGENT), "line": (along_the_step, BETWEEN),
 }  # fmt: skip
 #: What results show of a step, by name of what is remembered.
 SHOWN = {
@@ -138,6 +140,7 @@ class GeneralizedAlpha(ConstantStep):
 
     name = "generalized-alpha"
     step = alpha_step
+    between = alpha_between
     asks = ("kappa", "joints")
     order = 2
     dense = False
@@ -170,9 +173,14 @@ class GeneralizedAlpha(ConstantStep):
             raise InputError(f"`restart` is {self.restart!r}: True or False is wanted.")
         if isinstance(self.tol, bool) or not isinstance(self.tol, int | float) or not 0.0 < self.tol < 1.0:
             raise RangeError(f"`tol` is {self.tol!r}: a number between 0 and 1 is wanted.")
-        if self.constraints == "P" and self.coefficients is None and self.rho_inf == 1.0:
+        if self.constraints == "P" and radius_at_infinity(*self.weights()) >= 1.0 - 1e-9:
+            given = (
+                "`rho_inf` is 1"
+                if self.coefficients is None
+                else f"`coefficients` is {self.coefficients}, without damping,"
+            )
             raise RangeError(
-                '`rho_inf` is 1 with constraints="P": constraints on position level alone are unstable without damping; use '
+                f'{given} with constraints="P": constraints on position level alone are unstable without damping; use '
                 'rho_inf < 1, or constraints="PVA".'
             )
 
@@ -220,7 +228,7 @@ class GeneralizedAlpha(ConstantStep):
                     f"`constraints` is {self.constraints!r}, a form without impacts, but contact {laws.name[int(np.argmax(laws.e > 0))]!r} "
                     'has restitution: use constraints="PVA" or "PVV".'
                 )
-        run = ConstantStepRun if self.rtol is None else ControlledRun
+        run = AlphaRun if self.rtol is None else ControlledRun
         return run(self, model, t, q, u, plan)
 
     def estimate_steps(self, segments) -> int | None:
@@ -243,14 +251,33 @@ class GeneralizedAlpha(ConstantStep):
     def audit(self, model, result, totals, plan: Plan, samples):
         from nonsmooth.results.audit.alpha import audit_alpha
 
-        return audit_alpha(self, model, result, totals, plan)
+        return audit_alpha(self, model, result, totals, plan, samples)
 
     def parts(self, model) -> dict[str, Any]:
         """The record of the step, as `SchemeRun` takes it."""
         return {"own": own_record(self, model)}
 
 
-class ControlledRun(SchemeRun):
+class Restarting(SchemeRun):
+    """A run whose accelerations start anew where functions of the model may jump: at breakpoints, samples of controllers, resets."""
+
+    def begin_segment(self, t_begin: float, t_end: float) -> None:
+        super().begin_segment(t_begin, t_end)
+        last = t_end == self.plan.segments[-1][1]
+        self._parts["own"].record.weights.breaks = math.inf if last else t_end
+        if self.state.own[core.HEAD.index("ready")]:
+            self.state.own[core.HEAD.index("jumped")] = core.BROKEN
+
+    def restart(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
+        super().restart(t, q, u)
+        self.state.own[core.HEAD.index("ready")] = 0.0
+
+
+class AlphaRun(Restarting, ConstantStepRun):
+    """A run with constant steps."""
+
+
+class ControlledRun(Restarting):
     """A run with steps chosen by their error (`_core.stepping.alpha.control`)."""
 
     def __init__(self, scheme: GeneralizedAlpha, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
@@ -280,6 +307,12 @@ def check_control(scheme) -> None:
             object.__setattr__(scheme, name, positive(name, getattr(scheme, name)))
     if scheme.rtol is not None and not 1e-13 <= scheme.rtol <= 1.0:
         raise RangeError(f"`rtol` is {scheme.rtol:g}: it must lie between 1e-13 and 1.")
+
+
+def radius_at_infinity(alpha_m: float, alpha_f: float, gamma: float, beta: float) -> float:
+    """Largest factor of a step at infinite frequency: roots of (1 - alpha_f) z + alpha_f and of Newmark's quadratic."""
+    roots = [*np.roots([beta, 0.5 + gamma - 2.0 * beta, 0.5 - gamma + beta]), alpha_f / (1.0 - alpha_f)]
+    return float(np.max(np.abs(roots)))
 
 
 def newmark(gamma: float = 0.5, beta: float = 0.25) -> tuple[float, float, float, float]:
@@ -351,6 +384,7 @@ def own_record(scheme, model) -> Reference:
     for l in range(size.n_laws):
         law_of[laws.row[l] : laws.row[l] + laws.dim[l]] = l
     own = core.make_alpha(at, size, tangents.pattern, pattern_of_directions(model), problem, law_of)
+    own.weights.breaks = math.inf
     x = own.options
     x.form = FORMS["PVA" if scheme.constraints == "auto" else scheme.constraints]
     if x.form == core.A:

@@ -169,7 +169,10 @@ def _audited(model, scheme, result, totals, plan, samples):
         inside = (samples["t_E"] - samples["dt"] >= begin) & (samples["t_E"] <= end)
         samples = {name: array[..., inside] for name, array in samples.items()}
     columns = {name: getattr(result, name)[..., within] for name in STREAMED if name != "P_J"}
-    extra = {name: value[..., within] for name, value in result.extra.items() if name == "P_J"}
+    by_column = {
+        name: value for name, value in result.extra.items() if np.shape(value)[-1:] == result.t.shape
+    }
+    extra = {name: value[..., within] for name, value in by_column.items()}
     part = Result(
         **columns,
         events=result.events.between(begin, end),

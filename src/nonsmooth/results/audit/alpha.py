@@ -8,11 +8,17 @@ from nonsmooth.results.audit.midpoint import audit_moreau
 from nonsmooth.results.audit.report import Audit
 from nonsmooth.results.audit.steps import evenly, whole_steps
 
+EPS = np.finfo(np.float64).eps
 MOST = 100  # steps recomputed
+ROUNDING = 1e-12  # part of a displacement that Newton's method leaves open
+BLUR = 2e-15  # of a time: on which side of a breakpoint it lies
 
 
-def audit_alpha(scheme, model, result, totals, plan) -> Audit:
-    """Audit of a run of `scheme`, a `GeneralizedAlpha`: motion (65a, g, j, k), sets and impact law (65h, i), joints, energy."""
+def audit_alpha(scheme, model, result, totals, plan, samples=None) -> Audit:
+    """Audit of a run of `scheme`, a `GeneralizedAlpha`: motion (65a, g, j, k), sets and impact law (65h, i), joints, energy.
+
+    Where output is thinned, accelerations before a step are not known: (65j, k) are left out.
+    """
     audit = audit_moreau(model, result, totals, max_checked=0)
     audit.notes = [note for note in audit.notes if not note.startswith("no step could be recomputed")]
     audit.unexplained_energy = None  # what forces and laws leave over is damping of the scheme
@@ -22,58 +28,66 @@ def audit_alpha(scheme, model, result, totals, plan) -> Audit:
         balance["loss_numerical"] = (
             balance["kinetic_start"] - balance["kinetic_end"] + balance.get("work_forces", 0.0) - balance.get("loss_contacts", 0.0)
         )  # fmt: skip
-    k = (
-        whole_steps(result.t, result.dt)
-        if plan.every == 1 and plan.t_eval.size == 0
-        else np.zeros(0, dtype=int)
-    )
-    k = k[k >= 2]
-    k = k[evenly(k.size, MOST)] if k.size else k
-    audit.steps_checked = int(k.size)
-    if k.size == 0:
+    steps = _steps(result, plan, samples)
+    audit.steps_checked = len(steps)
+    if not steps:
         if audit.steps_total:
             audit.notes.append("no step could be recomputed: store the steps (every=1, no t_eval)")
         return audit
+    breaks = np.array([end for _, end in plan.segments[:-1]])
     fastest = np.max(np.abs(result.u), axis=1)  # what rounding is measured by
-    found = np.array([_step(scheme, model, result, int(i), fastest) for i in k])
+    found = np.array([_step(scheme, model, result, step, fastest, breaks) for step in steps])
+    at = [float(result.t[k]) for k, *_ in steps]
     momentum, position, law, cone = found.max(axis=0)
-    audit.momentum_residual, audit.momentum_residual_t = (
-        float(momentum),
-        float(result.t[k[int(found[:, 0].argmax())]]),
-    )
+    audit.momentum_residual, audit.momentum_residual_t = float(momentum), at[int(found[:, 0].argmax())]
     audit.position_residual = float(position)
-    audit.complementarity, audit.complementarity_t = float(law), float(result.t[k[int(found[:, 2].argmax())]])
+    audit.complementarity, audit.complementarity_t = float(law), at[int(found[:, 2].argmax())]
     audit.cone_violation = float(cone)
     return audit
 
 
-def _step(scheme, model, result, k: int, fastest) -> tuple[float, float, float, float]:
-    """Residuals of motion, positions, laws and sets of the step that ends at column k, relative to their terms."""
-    t_0, t_1, h = result.t[k - 1], result.t[k], result.dt[k]
-    q_0, u_0, q_1, u_1 = result.q[:, k - 1], result.u[:, k - 1], result.q[:, k], result.u[:, k]
+def _steps(result, plan, samples) -> list[tuple]:
+    """Steps to look at: column of the end; time, coordinates, velocities at the begin; column of the begin, if there is one."""
+    if plan.every == 1 and plan.t_eval.size == 0:
+        k = whole_steps(result.t, result.dt)
+        k = k[k >= 2]
+        k = k[evenly(k.size, MOST)] if k.size else k
+        return [(int(i), result.t[i - 1], result.q[:, i - 1], result.u[:, i - 1], int(i - 1)) for i in k]
+    if samples is None:
+        return []
+    whole = np.flatnonzero(samples["t_E"] >= samples["t_B"] + samples["dt"] * (1.0 - 1e-9))
+    whole = whole[evenly(whole.size, MOST)] if whole.size else whole
+    column = np.searchsorted(result.t, samples["t_E"])
+    return [
+        (int(column[i]), samples["t_B"][i], samples["q_B"][:, i], samples["u_B"][:, i], None) for i in whole
+    ]
+
+
+def _step(scheme, model, result, step, fastest, breaks) -> tuple[float, float, float, float]:
+    """Residuals of motion, positions, laws and sets of a step, relative to their terms."""
+    k, t_0, q_0, u_0, before = step
+    h, q_1, u_1, w = result.dt[k], result.q[:, k], result.u[:, k], result.acceleration[:, k]
+    anew, t_0, t_1 = _inside(t_0, result.t[k], breaks)
     P = np.concatenate(
         [result.P_N[:, k], result.P_T[:, k], result.extra.get("P_J", np.zeros((0, k + 1)))[:, k]]
     )
     M = model.sparse_mass if hasattr(model, "sparse_mass") else model.mass_matrix(t_1, q_1)
     f, (WT, zeta) = model.forces(t_1, q_1, u_1), model.directions(t_1, q_1)
-    a_0, a_1, w = (
-        result.shifted_acceleration[:, k - 1],
-        result.shifted_acceleration[:, k],
-        result.acceleration[:, k],
-    )
-    w_0 = result.acceleration[:, k - 1]
-    if result.dt[k - 1] > 0.0:  # a belongs to t + (alpha_m - alpha_f) h
-        a_0 = w_0 + h / result.dt[k - 1] * (a_0 - w_0)
     reach = np.maximum(
         fastest, h * np.abs(f) / M.diagonal()
     )  # at rest: what forces alone would make in the step
     terms = [M @ w, -WT.T @ result.la[:, k], -f]  # (65a)
-    motion = _relative(sum(terms), terms)
+    blur = _blur(model, t_1, q_1, u_1, q_1 - q_0, fastest, f)
+    motion = _relative(np.maximum(np.abs(sum(terms)) - blur, 0.0), terms)
     if scheme.constraints in ("auto", "PVA", "PVV", "PVV-2014"):
         terms = [M @ result.W[:, k], -WT.T @ result.La[:, k]]  # (65g), beside the momentum of the step
         motion = max(motion, _relative(sum(terms), [*terms, abs(M) @ reach]))
     position = 0.0
-    if not scheme.restart and scheme.rtol is None:
+    if before is not None and not scheme.restart and scheme.rtol is None and not anew:
+        a_0, a_1 = result.shifted_acceleration[:, before], result.shifted_acceleration[:, k]
+        if result.dt[before] > 0.0:  # a belongs to t + (alpha_m - alpha_f) h
+            w_0 = result.acceleration[:, before]
+            a_0 = w_0 + h / result.dt[before] * (a_0 - w_0)
         _, _, gamma, beta = scheme.weights()
         terms = [M @ u_1, -M @ u_0, -h * M @ ((1 - gamma) * a_0 + gamma * a_1), -M @ result.W[:, k]]  # (65k)
         motion = max(motion, _relative(sum(terms), [*terms, abs(M) @ reach]))
@@ -90,6 +104,22 @@ def _step(scheme, model, result, k: int, fastest) -> tuple[float, float, float, 
     if scheme.constraints in ("P", "A"):  # laws that do not speak of velocities
         law = 0.0
     return motion, position, law, cone
+
+
+def _inside(t_0, t_1, breaks) -> tuple[bool, float, float]:
+    """Whether a step begins at a breakpoint, and both its ends as functions that jump at breakpoints see them."""
+    blur = BLUR * (abs(t_0) + t_1 - t_0)
+    begins, ends = (bool(np.any(np.abs(breaks - t) <= blur)) for t in (t_0, t_1))
+    return begins, t_0 + blur * begins, t_1 - blur * ends
+
+
+def _blur(model, t, q, u, way, fastest, f) -> np.ndarray:
+    """How far forces move with what nobody knows of a state: rounding, and what Newton's method leaves open."""
+    sides = lambda n: 1.0 - 2.0 * (np.arange(n) % 2)  # noqa: E731
+    dq, du = 4 * EPS * np.abs(q) + ROUNDING * np.abs(way), ROUNDING * fastest
+    shifted = [model.forces(t, q + s * dq * sides(q.size), u + s * du * sides(u.size)) for s in (-1.0, 1.0)]
+    same = model.forces(t, q + dq, u + du)
+    return 10.0 * np.max(np.abs(np.array([*shifted, same]) - f), axis=0)
 
 
 def _laws(model, modes, P, begin, gamma_1, reach) -> tuple[float, float]:

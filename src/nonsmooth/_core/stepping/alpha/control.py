@@ -3,7 +3,8 @@
 Local error of positions, with sigma = alpha_m - alpha_f the shift of a (erratum 2), in steps of length h:
 
     e = |beta + sigma/2 - 1/6| h^2 |Delta|,    Delta = w_1 - w_0 or (a_1 - w_1)/sigma, whichever is larger: both are h dw/dt
-    e + h |J|                                  where the structure changes: the instant of an impact is known to a step, no better
+    e + h |J|                                  where the structure changes: the instant of an impact is known to a step, no better;
+    h |w_1 - w_0|                              and velocities are wrong by what accelerations jump, relative to velocities
 
 The first follows from (65j) with a = w + sigma h dw/dt: (65k) is exact to this order. After changes of structure accelerations are made
 consistent again (sec. 4.4), so that the next step has no memory.
@@ -44,12 +45,13 @@ class Controlled(NamedTuple):
     control: Any
     moved: np.ndarray  # from the start, by velocity
     size: np.ndarray  # largest of it so far
+    speed: np.ndarray  # largest velocities so far
     kept: Any  # books before the step
 
 
 def make_controlled(n_u):
     """The record for a model with so many velocities."""
-    return Controlled(Control(), np.zeros(n_u), np.zeros(n_u), Books())
+    return Controlled(Control(), np.zeros(n_u), np.zeros(n_u), np.zeros(n_u), Books())
 
 
 _, controlled_at = by_reference(make_controlled(1))
@@ -88,22 +90,29 @@ def controlled_step(at_scene, at_state, t, left):
 def local_error(own, ours, end, size, h, jumps):
     """The largest error of a coordinate in terms of its tolerance."""
     x, it, control, new = own.options, own.it, ours.control, memory(end.own, size.n_u, size.n_rows)
-    sigma, farthest, worst = x.alpha_m - x.alpha_f, 0.0, 0.0
+    sigma, farthest, fastest, worst = x.alpha_m - x.alpha_f, 0.0, 0.0, 0.0
     factor = abs(x.beta + 0.5 * sigma - 1.0 / 6.0) * h * h
     for j in range(size.n_u):
+        ours.speed[j] = max(ours.speed[j], abs(end.u[j]))
         ours.size[j] = max(
             ours.size[j], SHORT * control.span * abs(end.u[j]), abs(ours.moved[j] + it.delta[j])
         )
         farthest = max(farthest, ours.size[j] * root_of_mass(own, j))
+        fastest = max(fastest, ours.speed[j] * root_of_mass(own, j))
     for j in range(size.n_u):
-        change = abs(new.w[j] - it.w_0[j])
-        if abs(sigma) > 1e-3:
-            change = max(change, abs((new.a[j] - new.w[j]) / sigma))
+        root, jump = root_of_mass(own, j), abs(new.w[j] - it.w_0[j])
+        change = max(jump, abs((new.a[j] - new.w[j]) / sigma) if abs(sigma) > 1e-3 else 0.0)
         e = factor * change + (h * abs(new.W[j]) if jumps else 0.0)
-        if e > 0.0:
-            e /= control.rtol * max(ours.size[j], SMALL_PART * farthest / root_of_mass(own, j))
-        worst = max(worst, e)
+        worst = max(worst, over(e, control.rtol * max(ours.size[j], SMALL_PART * farthest / root)))
+        if jumps:
+            worst = max(worst, over(h * jump, control.rtol * max(ours.speed[j], SMALL_PART * fastest / root)))
     return worst
+
+
+@phase
+def over(e, tolerance):
+    """e in terms of its tolerance."""
+    return e / tolerance if e > 0.0 else 0.0
 
 
 @phase

@@ -26,6 +26,7 @@ from nonsmooth._core.jit import address_record, by_reference, kernel, phase, sca
 from nonsmooth._core.records.laws import CONSTRAINT
 from nonsmooth._core.records.scene import scene_at, state_at
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK
+from nonsmooth._core.stepping.alpha.laws import ULPS
 from nonsmooth._core.stepping.alpha.motion import (
     KEPT,
     add_times,
@@ -37,9 +38,16 @@ from nonsmooth._core.stepping.alpha.motion import (
     predict,
     weights_of,
 )
-from nonsmooth._core.stepping.alpha.records import PART, PLAIN, ZERO, alpha_at, call_part, memory
+from nonsmooth._core.stepping.alpha.records import PART, PLAIN, alpha_at, call_part, memory
 from nonsmooth._core.stepping.alpha.smooth import IN
-from nonsmooth._core.stepping.alpha.step import jumped, keep_books
+from nonsmooth._core.stepping.alpha.step import (
+    begin_of_step,
+    jumped,
+    keep_books,
+    look_ahead,
+    mirror,
+    starts_anew,
+)
 from nonsmooth._core.stepping.books import book_solve
 from nonsmooth._core.stepping.phases import first_change
 
@@ -263,7 +271,17 @@ def speak_jointed(at_scene, at_state, t, iteration):
             in_norm_of_mass(row_start, columns, M, begin.u), in_norm_of_mass(row_start, columns, M, it.tmp)
         )
     weights.scale = max(weights.scale, in_norm_of_mass(row_start, columns, M, it.v))
+    weights.rounding = ULPS * largest(own.q) * largest(M) ** 0.5 / dt
     return 0
+
+
+@phase
+def largest(x):
+    """max |x|."""
+    found = 0.0
+    for k in range(x.size):
+        found = max(found, abs(x[k]))
+    return found
 
 
 @kernel(PART, part=True)
@@ -292,6 +310,7 @@ def begin_jointed(at_scene, at_state, t, _):
     ours, size, it, rows, x = jointed_at(own.at.jointed), scene.model.size, own.it, own.rows, own.options
     old = memory(begin.own, size.n_u, size.n_rows)
     weights_of(own, size, own.weights.dt)
+    t = begin_of_step(old, t, own.weights.dt)
     status = call_part(own.at.evaluate, at_scene, at_state, t, BEGIN)
     if status != OK:
         return status
@@ -301,8 +320,7 @@ def begin_jointed(at_scene, at_state, t, _):
         it.f_0[j] = scene.work.h[j]
     for i in range(size.n_rows):
         rows.gamma_0[i] = rows.gamma_1[i]
-    fresh = old.head[0] == 0.0
-    if (fresh and (x.start != ZERO or x.restart)) or (x.restart and old.head[2] != 0.0):
+    if starts_anew(old, x):
         status = consistent_jointed(at_scene, at_state, t)
     else:  # zeros at a start; a belongs to t + (alpha_m - alpha_f) dt, whatever dt was
         share = own.weights.dt / old.head[7] if old.head[7] > 0.0 else 1.0
@@ -320,7 +338,7 @@ def begin_jointed(at_scene, at_state, t, _):
 
 @phase
 def consistent_jointed(at_scene, at_state, t):
-    """v~'_0, lambda~_0 by (38); a_0, eta_0 the same at t + (alpha_m - alpha_f) h (erratum 11), or equal to them. Returns a status."""
+    """v~'_0, lambda~_0 by (38); a_0, eta_0 the same at t + (alpha_m - alpha_f) h (see `consistent`), or equal to them. Returns a status."""
     scene, begin = scene_at(at_scene), state_at(at_state)
     own = alpha_at(scene.at.own)
     ours, size, it, rows, x = jointed_at(own.at.jointed), scene.model.size, own.it, own.rows, own.options
@@ -329,14 +347,15 @@ def consistent_jointed(at_scene, at_state, t):
         it.a_0[j] = it.w_0[j]
     for i in range(size.n_rows):
         rows.eta_0[i] = rows.lam_0[i]
-    shift = (x.alpha_m - x.alpha_f) * own.weights.dt
+    shift = abs(x.alpha_m - x.alpha_f) * own.weights.dt
     if x.start == PLAIN or shift == 0.0 or status != OK:
         return status
-    for j in range(size.n_u):
-        it.delta[j] = shift * (begin.u[j] + 0.5 * shift * it.w_0[j])
-        it.v[j] = begin.u[j] + shift * it.w_0[j]
+    look_ahead(it, begin.u, shift)
     status = call_part(own.at.evaluate, at_scene, at_state, t + shift, MOVED)
-    return smooth_accelerations(own, ours, scene.work.h, it.a_0, rows.eta_0) if status == OK else status
+    if status == OK:
+        status = smooth_accelerations(own, ours, scene.work.h, it.a_0, rows.eta_0)
+    mirror(it, rows, -1.0 if x.alpha_m < x.alpha_f else 1.0, it.a_0, rows.eta_0)
+    return status
 
 
 @phase
@@ -393,7 +412,7 @@ def finish_jointed(at_scene, at_state, t, newton):
     info = scene.info
     info.iterations, info.residual, info.ready = newton, weights.error / max(weights.scale, 1e-300), 1
     info.changed = first_change(scene.model, begin, end)
-    book_solve(scene.books, info, t + weights.dt)
+    book_solve(scene.books, info, weights.t_1)
     if scene.ask.books:
-        keep_books(scene, own, new, t + weights.dt)
+        keep_books(scene, own, new, weights.t_1)
     return OK

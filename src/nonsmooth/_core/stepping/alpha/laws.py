@@ -39,6 +39,7 @@ from nonsmooth._core.stepping.alpha.records import (
 
 SETS = 8  # solves within an iteration after which a law that acted once stays
 ROUNDING = 1e-13  # part of the velocities that a residual of forces may move
+ULPS = 2e-15  # rounding of a gap, of its terms
 ACCEPTED_LAWS = 1e-8  # residual of an iteration's problem with which Newton's method goes on
 
 
@@ -96,7 +97,7 @@ def speak(at_scene, at_state, t, iteration):
         act_by_gap(scene, own, begin, t)
     any_law = evaluate_slots(scene, own, t)
     if not own.options.exact:
-        measure(own, begin, own.weights.dt)
+        measure(own, begin, scene.work.WT, own.weights.dt)
     changed = own.weights.modes_changed and iteration < SETS
     return int(more or changed or own.options.exact or (any_law and iteration == 0))
 
@@ -209,7 +210,7 @@ def stabilised(own, size, i, acceleration):
 
 
 @phase
-def measure(own, begin, dt):
+def measure(own, begin, WT, dt):
     """How far the iterate is from a solution, and the velocities this is measured by, in the norm of M."""
     it, weights, slots = own.it, own.weights, own.slots
     row_start, columns, M = own.row_start, own.columns, own.M
@@ -221,11 +222,25 @@ def measure(own, begin, dt):
     weights.scale = max(weights.scale, in_norm_of_mass(row_start, columns, M, it.v))
     for s in range(slots.row.size):
         asked = slots.place[s] >= 0 or slots.level[s] == POSITION
+        if slots.acts[s] and slots.level[s] == POSITION and slots.size[s] > 0.0:
+            blur = rounding_of_row(own.W_start, own.W_columns, WT, slots.row[s], own.q)
+            weights.rounding = max(weights.rounding, blur * slots.scale[s] / slots.size[s])
         if slots.acts[s] and asked and slots.size[s] > 0.0:
             error = max(error, abs(slots.xi[s] + slots.xi_0[s] - slots.xi_lin[s]) / slots.size[s])
     if weights.residual > ROUNDING * weights.scale:
         error = max(error, weights.residual / weights.forces * weights.scale)
     weights.error = error
+
+
+@phase
+def rounding_of_row(start, columns, WT, i, q):
+    """What rounding can hide of a gap or joint: some units in the last place of its terms."""
+    q_size, w_size = 0.0, 0.0
+    for k in range(q.size):
+        q_size = max(q_size, abs(q[k]))
+    for k in range(start[i], start[i + 1]):
+        w_size = max(w_size, abs(WT[i, columns[k]]))
+    return ULPS * w_size * q_size
 
 
 @phase

@@ -52,18 +52,23 @@ Options = scalars(
 
 Weights = scalars(
     "Weights",
-    dt=float,  # the step they belong to
+    dt=float,  # the step they belong to,
+    t_1=float,  # and where it ends, functions seen from inside the segment
+    breaks=float,  # where the segment ends, if functions may jump there
     beta=float,  # beta' = h^2 beta (1 - alpha_f)/(1 - alpha_m)
     gamma=float,  # gamma' = h gamma (1 - alpha_f)/(1 - alpha_m)
     cached=float,  # dt of the tangent that is kept (linear models)
     directions=int,  # W, where it is constant, has been evaluated
     error=float,  # of the iterate, and the
-    scale=float,  # velocities it is measured by
+    scale=float,  # velocities it is measured by,
+    rounding=float,  # and what rounding of gaps and joints makes of it
     residual=float,  # of (65a-c) as a velocity, where sub-problems are solved apart,
     forces=float,  # and the largest of its terms
     modes_changed=int,  # since the last sub-problem on acceleration level, whose laws follow from them
 )
 
+#: `jumped` of a step: no, yes, and set between two steps: functions of the model may jump at its end.
+STEADY, JUMPED, BROKEN = 0.0, 1.0, 2.0
 #: What is remembered, in this order: numbers, arrays by velocity, arrays by row.
 HEAD = ("ready", "newton", "jumped", "work_forces", "work_normal", "work_friction", "work_joints", "dt")
 BY_VELOCITY = ("w", "a", "y", "U", "W")
@@ -193,7 +198,7 @@ def make_alpha(at, size, pattern, pattern_W, problem, laws_of_rows):
 PART = int64(int64, int64, float64, int64)
 call_part = caller(PART)
 PARTS = ("begin", "evaluate", "change", "speak", "levels", "accelerate", "finish")
-LIBRARY = ("solve", "factorise", "factorise_mass", "retract", "weigh")
+LIBRARY = ("solve", "factorise", "factorise_mass", "retract", "weigh", "line")
 ADDRESSES = (*PARTS, *LIBRARY, "tangent", "factors", "mass", "mass_factors", "space", "problem", "jointed")
 
 

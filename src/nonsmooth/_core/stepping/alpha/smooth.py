@@ -7,7 +7,8 @@ what slips has lambda_T = tau lambda_N, tau = -mu gamma_T/|gamma_T|, folded into
 act with their bound.
 
 S: contacts closed on position and velocity level whose velocity is zero (erratum 9): with restitution, those that would be back
-within the step, gamma_1 <= h/2 |relative acceleration without contact|. LITERAL is (42): all of B, whatever their velocity.
+within the step, gamma_1 <= h/2 sum |terms of the relative acceleration|. Accelerations are at first those without contacts; a body on
+another one, or pushed by it, is found by those with the contacts known so far. LITERAL is (42): all of B, whatever their velocity.
 """
 
 from nonsmooth._core.calls.model_functions import call_vector
@@ -59,11 +60,11 @@ def accelerate(at_scene, at_state, t, asked):
 def smooth_laws(scene, own, asked, Z, Z_known):
     """w = y + Z lambda~ by the laws of acceleration level. Returns a status."""
     model, size, rows, it, work = scene.model, scene.model.size, own.rows, own.it, scene.work
-    rounds = 2 if asked == WITH_CONTACTS and own.options.smooth >= RESTING else 1
+    rounds = size.n_N + 1 if asked == WITH_CONTACTS and own.options.smooth >= RESTING else 1
     for k in range(rounds):
         if k == 0 and asked != AS_BEFORE:
             only_joints(model.laws, rows, size, own.options.smooth > 0, asked == ON_VELOCITY_LEVEL)
-        if k == 1 and not choose_contacts(own, model.laws, size, work.WT):
+        if k > 0 and not choose_contacts(own, model.laws, size, work.WT):
             break
         slips(own, model, work.bounds, scene.end.P)
         for j in range(size.n_u):
@@ -118,24 +119,33 @@ def only_joints(laws, rows, size, wanted, no_elements):
 
 @phase
 def choose_contacts(own, laws, size, WT):
-    """S: resting contacts, by the accelerations found without them; returns whether there are any."""
-    rows, some = own.rows, False
+    """S: resting contacts, by the accelerations found without them; returns whether there are more of them than before."""
+    rows, more = own.rows, False
     for l in range(size.n_N):
-        if own.modes[l] != CONSTRAINT:
+        if own.modes[l] != CONSTRAINT or rows.acts[l] == IN:
             continue
         rests = own.options.smooth == LITERAL or laws.e[l] == 0.0
         if not rests:
-            free = rows.kappa[l] + row_times(own.W_start, own.W_columns, WT, l, own.it.w)
-            rests = abs(rows.gamma_1[l]) <= REST * own.weights.dt * abs(free)
+            pull = terms_of(own.W_start, own.W_columns, WT, l, own.it.w) + abs(rows.kappa[l])
+            rests = abs(rows.gamma_1[l]) <= REST * own.weights.dt * pull
         if rests:
             rows.acts[l] = IN
-            some = True
+            more = True
     for l in range(size.n_N, size.n_laws):
         link = laws.link[l]
         if link >= 0 and rows.acts[link] == IN and own.modes[l] != INACTIVE:
             for i in range(laws.row[l], laws.row[l] + laws.dim[l]):
                 rows.acts[i] = IN
-    return some
+    return more
+
+
+@phase
+def terms_of(start, columns, WT, i, x):
+    """Row i of W^T times x, terms taken as positive: what they are made of where they cancel."""
+    s = 0.0
+    for k in range(start[i], start[i + 1]):
+        s += abs(WT[i, columns[k]] * x[columns[k]])
+    return s
 
 
 @phase
@@ -242,9 +252,10 @@ def modes_at_start(own, model, work, v):
             speed = max(speed, abs(WT[i, j] * v[j]))
     for l in range(size.n_N):
         free = rows.kappa[l] + row_times(own.W_start, own.W_columns, WT, l, own.it.w)
+        pull = terms_of(own.W_start, own.W_columns, WT, l, own.it.w) + abs(rows.kappa[l])
         ahead = work.g[l] + dt * (rows.gamma_1[l] + 0.5 * dt * free)
-        slow = abs(rows.gamma_1[l]) <= max(REST * dt * abs(free), STICKS * speed)
-        own.modes[l] = CONSTRAINT if ahead <= 0.0 and free < 0.0 and slow else INACTIVE
+        slow = abs(rows.gamma_1[l]) <= max(REST * dt * pull, STICKS * speed)
+        own.modes[l] = CONSTRAINT if ahead <= STICKS * dt * (dt * pull + speed) and slow else INACTIVE
     for l in range(size.n_N, size.n_laws):
         own.modes[l] = sticking(model.laws, rows.gamma_1, l, speed, own.modes)
 

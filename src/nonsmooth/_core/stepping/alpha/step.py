@@ -35,11 +35,14 @@ from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK, UN
 from nonsmooth._core.stepping.alpha.laws import begin_laws, forecast, write_laws
 from nonsmooth._core.stepping.alpha.motion import FIRST, FRESH, KEPT, predict, row_times, weights_of
 from nonsmooth._core.stepping.alpha.records import (
+    BROKEN,
     GGL,
+    JUMPED,
     PART,
     PLAIN,
     PVA,
     PVV,
+    STEADY,
     ZERO,
     alpha_at,
     call_part,
@@ -63,6 +66,7 @@ ACCEPTED = 1e-9  # a change of this size that does not get smaller is rounding
 STAGNANT = 1e-6  # ... and after many iterations with tangents of their own: stiff structures near rest, whose forces are rounding
 LATE = 6  # from this iteration on every one has a tangent of its own
 SLOW = 0.02  # an iteration that gains less asks for a new tangent
+BLUR = 1e-15  # of a time: on which side of a breakpoint it lies
 BEGIN, MOVED = 0, 1
 
 
@@ -71,9 +75,9 @@ def alpha_step(at_scene, at_state, t, dt):
     """One step of the nonsmooth generalized-alpha method."""
     scene = scene_at(at_scene)
     own = alpha_at(scene.at.own)
-    at, weights, t_1 = own.at, own.weights, t + dt
-    weights.dt = dt
-    weights.scale = weights.residual = 0.0
+    at, weights = own.at, own.weights
+    t_1 = end_of_step(weights, t, dt)
+    weights.scale = weights.residual = weights.rounding = 0.0
     weights.modes_changed = 0
     status = call_part(at.begin, at_scene, at_state, t, 0)  # a_0, lambda~_0; delta^, v^, nu^, Lambda^
     if status != OK:
@@ -96,8 +100,10 @@ def alpha_step(at_scene, at_state, t, dt):
         limit = weights.scale * own.options.tol
         which = FRESH if iteration + 1 >= LATE or weights.error > SLOW * last else KEPT
         limit_of_rounding = (ACCEPTED if iteration < 2 * LATE else STAGNANT) * weights.scale
+        limit_of_rounding = max(limit_of_rounding, weights.rounding)
         rounded = weights.error <= limit_of_rounding and not weights.error < 0.5 * last
         if not unsettled and (weights.error <= limit or rounded):
+            settle(own)
             return call_part(at.finish, at_scene, at_state, t, iteration)  # lambda~, v~', a_1, books
         last = 1e300 if unsettled else weights.error
         status = call_part(at.levels, at_scene, at_state, t_1, iteration)  # nu*, Lambda*
@@ -105,6 +111,46 @@ def alpha_step(at_scene, at_state, t, dt):
             return status
     scene.info.residual = weights.error / max(weights.scale, 1e-300)
     return IMPLICIT_UNSOLVED
+
+
+@phase
+def settle(own):
+    """The change of y that belongs to an iterate that stays: positions and velocities may be there before y is."""
+    if not own.options.apart and own.at.jointed == 0:
+        for j in range(own.it.y.size):
+            own.it.y[j] += own.it.dy[j]
+
+
+@phase
+def end_of_step(weights, t, dt):
+    """Where functions are evaluated at the end of the step: before a breakpoint, not on it, since they may jump there."""
+    weights.dt, weights.t_1 = dt, t + dt
+    if weights.t_1 >= weights.breaks - blur(t, dt):
+        weights.t_1 = weights.breaks - blur(t, dt)
+    return weights.t_1
+
+
+@phase
+def blur(t, dt):
+    """A time that rounding hides."""
+    return BLUR * (abs(t) + dt)
+
+
+@phase
+def begin_of_step(old, t, dt):
+    """Where functions are evaluated at the begin of the step: behind a breakpoint."""
+    return t + blur(t, dt) if old.head[2] == BROKEN else t
+
+
+@phase
+def starts_anew(old, x):
+    """Whether accelerations and multipliers are made consistent: at a start, at breakpoints, and after jumps if asked for."""
+    fresh = old.head[0] == 0.0
+    return (
+        (fresh and (x.start != ZERO or x.restart))
+        or (not fresh and old.head[2] == BROKEN)
+        or (x.restart and old.head[2] != STEADY)
+    )
 
 
 @phase
@@ -125,6 +171,7 @@ def begin_step(at_scene, at_state, t, _):
     size, it, rows, x = scene.model.size, own.it, own.rows, own.options
     old = memory(begin.own, size.n_u, size.n_rows)
     weights_of(own, size, own.weights.dt)
+    t = begin_of_step(old, t, own.weights.dt)
     status = call_part(own.at.evaluate, at_scene, at_state, t, BEGIN)
     if status != OK:
         return status
@@ -139,9 +186,8 @@ def begin_step(at_scene, at_state, t, _):
                 own.Z_0[i, j] = scene.work.WT[i, j]
     for i in range(own.bounds_0.size):
         own.bounds_0[i] = scene.work.bounds[i]
-    fresh = old.head[0] == 0.0
-    if (fresh and (x.start != ZERO or x.restart)) or (x.restart and old.head[2] != 0.0):
-        status = consistent(at_scene, at_state, t, fresh)
+    if starts_anew(old, x):
+        status = consistent(at_scene, at_state, t, old.head[0] == 0.0)
     else:  # zeros at a start; a belongs to t + (alpha_m - alpha_f) dt, whatever dt was
         share = own.weights.dt / old.head[7] if old.head[7] > 0.0 else 1.0
         for j in range(size.n_u):
@@ -161,7 +207,10 @@ def begin_step(at_scene, at_state, t, _):
 
 @phase
 def consistent(at_scene, at_state, t, fresh):
-    """v~'_0 and lambda~_0 by (38); a_0 and eta_0 the same at t + (alpha_m - alpha_f) h (erratum 11), or equal to them. Returns a status."""
+    """v~'_0 and lambda~_0 by (38); a_0 and eta_0 the same at t + (alpha_m - alpha_f) h (erratum 11), or equal to them. Returns a status.
+
+    The shift is mostly back in time, where functions need not exist: they are asked as far ahead, and what they say is mirrored.
+    """
     scene, begin = scene_at(at_scene), state_at(at_state)
     own = alpha_at(scene.at.own)
     size, it, rows, x = scene.model.size, own.it, own.rows, own.options
@@ -178,21 +227,33 @@ def consistent(at_scene, at_state, t, fresh):
         it.w_0[j] = it.a_0[j] = it.w[j]
     for i in range(size.n_rows):
         rows.lam_0[i] = rows.eta_0[i] = rows.lam[i]
-    shift = (x.alpha_m - x.alpha_f) * own.weights.dt
+    shift = abs(x.alpha_m - x.alpha_f) * own.weights.dt
     if x.start == PLAIN or shift == 0.0 or status != OK:
         return status
-    for j in range(size.n_u):
-        it.delta[j] = shift * (begin.u[j] + 0.5 * shift * it.w_0[j])
-        it.v[j] = begin.u[j] + shift * it.w_0[j]
+    look_ahead(it, begin.u, shift)
     status = call_part(own.at.evaluate, at_scene, at_state, t + shift, MOVED)
     if status == OK:
         free_accelerations(own.at, scene.work.h, it.y)
         status = call_part(own.at.accelerate, at_scene, at_state, t + shift, AS_BEFORE)
-    for j in range(size.n_u):
-        it.a_0[j] = it.w[j]
-    for i in range(size.n_rows):
-        rows.eta_0[i] = rows.lam[i]
+    mirror(it, rows, -1.0 if x.alpha_m < x.alpha_f else 1.0, it.w, rows.lam)
     return status
+
+
+@phase
+def look_ahead(it, u, shift):
+    """Displacement and velocities a little later."""
+    for j in range(u.size):
+        it.delta[j] = shift * (u[j] + 0.5 * shift * it.w_0[j])
+        it.v[j] = u[j] + shift * it.w_0[j]
+
+
+@phase
+def mirror(it, rows, side, w, lam):
+    """a_0 and eta_0 from accelerations and multipliers a little later."""
+    for j in range(w.size):
+        it.a_0[j] = it.w_0[j] + side * (w[j] - it.w_0[j])
+    for i in range(lam.size):
+        rows.eta_0[i] = rows.lam_0[i] + side * (lam[i] - rows.lam_0[i])
 
 
 @kernel(PART, part=True)
@@ -201,7 +262,7 @@ def finish_step(at_scene, at_state, t, newton):
     scene, begin = scene_at(at_scene), state_at(at_state)
     own = alpha_at(scene.at.own)
     model, size, it, end, info = scene.model, scene.model.size, own.it, scene.end, scene.info
-    form, t_1, new = own.options.form, t + own.weights.dt, memory(end.own, size.n_u, size.n_rows)
+    form, t_1, new = own.options.form, own.weights.t_1, memory(end.own, size.n_u, size.n_rows)
     check = 0.0
     for j in range(size.n_u):
         end.u[j] = it.v[j]
@@ -300,10 +361,10 @@ def jumped(own, size, begin, end):
     """Whether the structure changed in the step, or a contact closed without resting: accelerations may have jumped."""
     for l in range(size.n_laws):
         if end.modes[l] != begin.modes[l]:
-            return 1.0
+            return JUMPED
         if l < size.n_N and end.modes[l] == CONSTRAINT and own.rows.acts[l] == OUT:
-            return 1.0
-    return 0.0
+            return JUMPED
+    return STEADY
 
 
 @phase
