@@ -52,7 +52,7 @@ def solve_dae(
     *,
     switches: Sequence[Switch] | Switch = (),
     rate: Callable | None = None,
-    sigma: float = 10.0,
+    sigma: float | None = None,
     project: bool = False,
     rtol: float = 1e-6,
     atol: Any = 1e-9,
@@ -80,7 +80,8 @@ def solve_dae(
     rate : callable ``rate(t, y) -> (m,)``, optional
         d/dt of the constraint along the motion (index 3): second derivatives are more accurate and cheaper with it.
     sigma : float
-        Speed of the surfaces of index-3 equations, in 1/time.
+        Speed of the surfaces of index-3 equations, in 1/time; by default 10, but no more than 100 over the span (it is a rate of the
+        equations, and would be a stiff one).
     project : bool
         Whether a start that is not consistent may be moved onto the constraints.
     **options
@@ -111,6 +112,7 @@ def solve_dae(
         raise InputError(f"unknown option {sorted(options)[0]!r} of solve_dae.")
     t_0, t_1 = _check_span(t_span)
     y, t_eval = as_state(y0, "y0"), _checked_t_eval(t_eval, t_0, t_1)
+    sigma = min(10.0, 100.0 / (abs(t_1 - t_0) or 10.0)) if sigma is None else sigma
     if isinstance(sigma, bool) or not isinstance(sigma, int | float | np.number) or not 0 <= sigma < np.inf:
         raise RangeError(f"`sigma` is {sigma!r}: a number that is not negative is wanted.")
     rtol, atol = validated_tolerances(rtol, atol, y.size)

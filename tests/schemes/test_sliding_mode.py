@@ -1,6 +1,7 @@
 """`sliding-mode`: Compere 2001, chapters 2 and 3."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -335,3 +336,22 @@ def test_stiff_closed_loop_takes_a_thousand_times_fewer_steps_with_radau():
     assert stiff.q[2, -1] == pytest.approx(10.0, rel=1e-3)
     short = ns.simulate(system, (0, 1e-3), q0, u0, ns.SlidingMode(integrator="RKF45", rtol=1e-5), audit=False)
     assert short.nsteps * 1e3 >= 1000 * stiff.nsteps
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
+def test_start_at_the_origin_has_a_size(unit):
+    """All coordinates zero (or all velocities): steps were of denormal length, and their adjustment told of as a wrong motion."""
+    servo = ns.Servo(
+        lambda t, q: q[0], lambda t, p: p.L * np.sin(2 * t), input=lambda t, q: np.array([1.0, 0.0])
+    )
+    force = lambda t, q, u: np.array([3 * (q[1] - q[0]), 3 * (q[0] - q[1])])  # noqa: E731
+    system = ns.MechanicalSystem(np.eye(2), force, joints=[servo], params={"L": unit})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = ns.simulate(
+            system, (0, 3), [0.0, 0.0], [2 * unit, 0.0], method=ns.SlidingMode(integrator="RKF78", rtol=1e-11)
+        )
+    w = np.sqrt(3.0)
+    exact = -3.0 * np.sin(6.0) + 6.0 / w * np.sin(3.0 * w)  # x'' + 3 x = 3 sin(2 t)
+    assert result.q[1, -1] / unit == pytest.approx(exact, abs=1e-9)
+    assert result.audit.ok and np.min(np.diff(result.t)) > 1e-6

@@ -25,6 +25,7 @@ FORMS = ("equivalent", "newton", None)
 STABILISATIONS = ("post", None, "switching", "boundary-layer", "baumgarte", "springs")
 POSITIONS = ("holonomic", "printed")
 WEIGHTS = ("plain", "mass")
+PART = 1e-2  # of what a motion will make of coordinates that are zero at the start, as their first size
 NEWTON_RTOL = 1e-8  # what the implicit equations of a step of given length are solved to
 
 
@@ -172,6 +173,7 @@ class SlidingModeRun(SchemeRun):
         from nonsmooth.integrators.driver import Integration, get_method
 
         refuse_laws(model)
+        self.span = float(plan.segments[-1][1] - plan.segments[0][0]) if plan.segments else 1.0
         size, method = model.size(), get_method(scheme.integrator)
         n, n_x = model.laws.n_rows, model.n_q + model.n_u
         self.integration = Integration(method, core.unknowns(size), 0, core.constrained_field)
@@ -235,8 +237,22 @@ class SlidingModeRun(SchemeRun):
             away &= scheme.stabilisation == "post"
             state.modes[:n] = np.where(away, np.where(s > 0, 2, -2), 1)
             state.own[1 : 1 + n] = ~off
-        state.own[1 + n : 1 + n + q.size + u.size] = np.abs(np.concatenate([q, u]))
+        state.own[1 + n : 1 + n + q.size + u.size] = self._start_sizes(t, q, u)
         self.clock.first = 0 if n else 1
+
+    def _start_sizes(self, t, q, u):
+        """Sizes of the components to begin with: their own; where all of a kind are zero, a part of what the motion will make of them."""
+        a = np.linalg.solve(self.model.mass_matrix(t, q), self.model.forces(t, q, u))
+        q_max, u_max, a_max = (float(np.max(np.abs(x), initial=0.0)) for x in (q, u, a))
+        time = self.span
+        if a_max > 0.0:
+            time = min(time, u_max / a_max if u_max > 0.0 else math.sqrt(q_max / a_max) or time)
+        sizes = np.abs(np.concatenate([q, u]))
+        if q_max == 0.0:
+            sizes[: q.size] = PART * max(u_max * time, a_max * time**2)
+        if u_max == 0.0:
+            sizes[q.size :] = PART * a_max * time
+        return sizes
 
     def store_start(self, t: float) -> None:
         super().store_start(t)
