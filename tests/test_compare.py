@@ -57,6 +57,28 @@ def test_richardson_estimates_the_global_error(scheme):
     assert row.orders["u", "sup"] < 0.2
 
 
+def test_orders_above_two_are_seen():
+    """Methods are compared inside their steps as they tell it themselves: chords would show an order of two for all of them."""
+    methods = [ns.EventCapturing(name, dt=dt) for name in ("lobatto4", "radau5") for dt in (0.2, 0.1)]
+    for reference in (OSCILLATOR.reference, ns.EventDriven(rtol=1e-12)):
+        table = of(OSCILLATOR, [*methods, ns.EventDriven(rtol=1e-11)], reference)
+        for norm in ("L1", "L2", "sup", "hausdorff"):
+            slopes = list(table.slopes("q", norm).values())
+            assert slopes[:2] == pytest.approx([4.0, 5.0], abs=0.3), norm
+        assert list(table.slopes("u", "L1").values())[:2] == pytest.approx([4.0, 5.0], abs=0.3)
+        assert list(table.slopes("u", "hausdorff").values())[:2] == pytest.approx([4.0, 5.0], abs=0.5)
+        assert table.rows[-1].errors["q", "L1"] < 1e-10
+    row = ns.richardson(
+        OSCILLATOR.system,
+        OSCILLATOR.t_span,
+        OSCILLATOR.q0,
+        OSCILLATOR.u0,
+        ns.EventCapturing("radau5", dt=0.2),
+    )
+    assert row.orders["q", "L1"] == pytest.approx(5.0, abs=0.3)
+    assert row.errors["q", "L1"] == pytest.approx(table.rows[2].errors["q", "L1"], rel=0.05)
+
+
 def test_table_and_picture(tmp_path):
     """A mapping of labels; adaptive and constant steps; a method that fails is listed with its message."""
     wrong = ns.Moreau(dt=0.1, solver=ns.PSOR(max_iter=1, tol=1e-15))
@@ -94,6 +116,8 @@ def test_table_and_picture(tmp_path):
         ({"reference": "exact"}, "reference"),
         ({"reference": 3.0}, "reference"),
         ({"reference": lambda t: (t[:3], t[:3])}, "reference"),
+        ({"reference": lambda t: (np.stack([t, t]), t)}, "reference"),
+        ({"reference": BALL.simulate(method=ns.Moreau(dt=0.1), t_span=(0.0, 1.0))}, "cover"),
         ({"methods": [ns.AdaptiveMoreau(1e-3)], "reference": "refine"}, "constant step"),
         ({"methods": [ns.AdaptiveMoreau(1e-3)], "reference": "richardson"}, "constant step"),
     ],

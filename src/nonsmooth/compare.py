@@ -2,6 +2,7 @@
 
 Positions and velocities are compared with a reference over all of the span (`results.norms`): the integral norms L1 and L2, the largest
 difference, which does not converge for velocities that jump, and the Hausdorff distance of the filled-in graphs (Acary 2012, sec. 2.1).
+Both are taken at common instants, inside long steps as the method itself tells them (`results.motions`).
 Work is counted in steps of the base scheme (solutions of a step's contact problem), as in Fig. 3 there.
 
 Global error of a scheme of constant step by Richardson: runs x_h with steps h, h/4, h/8 and their distances from the last one in one
@@ -26,8 +27,9 @@ import numpy as np
 
 from nonsmooth.errors import InputError, NonsmoothError
 from nonsmooth.results.comparison import Comparison, Row
+from nonsmooth.results.motions import ClosedForm, at_common_instants, pieces_of
 from nonsmooth.results.norms import hausdorff_error, l1_error, l2_error, sup_error
-from nonsmooth.schemes.base import ConstantStep, Scheme
+from nonsmooth.schemes.base import Scheme
 from nonsmooth.simulate import simulate
 
 NORMS: dict[str, Callable[..., float]] = {
@@ -39,7 +41,6 @@ NORMS: dict[str, Callable[..., float]] = {
 #: Options that set how fine a run is, by order of preference: what runs of one method differ in.
 FINENESS = ("dt", "tol", "rtol", "dt_max", "dt_min")
 CONVERGES = 0.2  # an order below this is none
-SAMPLES = 20_001  # of a closed form, besides the instants of its events
 
 
 def compare(
@@ -90,7 +91,7 @@ def compare(
         against = known
         if against is None and reference == "refine":
             finest = min(schemes, key=lambda scheme: _constant_step(scheme, "refine").dt)
-            against = problem.run(replace(finest, dt=finest.dt / refine))
+            against = pieces_of(problem.whole(replace(finest, dt=finest.dt / refine)))
         for k, scheme in enumerate(schemes):
             rows.append(_row(problem, label, scheme, against, again=k == 0))
     text = reference if isinstance(reference, str) else _described(reference)
@@ -149,43 +150,48 @@ class _Problem:
     def run(self, scheme):
         return simulate(self.system, self.t_span, self.q0, self.u0, method=scheme, **self.options)
 
+    def whole(self, scheme):
+        """A run that knows its motion inside steps, unless options ask for another output."""
+        if any(self.options.get(name) is not None for name in ("t_eval", "every", "output")):
+            return self.run(scheme)
+        return replace(self, options={**self.options, "dense_output": True}).run(scheme)
+
     def errors(self, run, reference) -> dict[tuple[str, str], float]:
-        """Norms of the differences of two runs."""
+        """Norms of the differences of a run and a motion."""
+        motion = pieces_of(run)
+        t, a, b = at_common_instants(motion, reference)
+        if a.shape != b.shape:
+            raise InputError(
+                f"`reference` has {b.shape[0]} components of q and u, the system {a.shape[0]}: they must be the same ones."
+            )
         found = {}
-        for quantity in ("q", "u"):
-            a, b = getattr(run, quantity), getattr(reference, quantity)
+        for quantity, rows in (("q", slice(0, motion.n_q)), ("u", slice(motion.n_q, None))):
             for norm in self.norms:
                 scale = {"time_scale": self.time_scale} if norm == "hausdorff" else {}
-                found[quantity, norm] = NORMS[norm](run.t, a, reference.t, b, **scale)
+                found[quantity, norm] = NORMS[norm](t, a[rows], t, b[rows], **scale)
         return found
 
 
-@dataclass
-class _Motion:
-    """A motion at instants."""
-
-    t: np.ndarray
-    q: np.ndarray
-    u: np.ndarray
-
-
 def _row(problem: _Problem, label: str, scheme: Any, against: Any, again: bool) -> Row:
-    """One run of one method; the first of a method is made twice, so that compilation is not counted."""
+    """One run of one method; where compilation or states inside steps would count in its time, it is made twice."""
     row = Row(label, _fineness(scheme))
     try:
         if against is None:
             return _estimated(problem, label, _constant_step(scheme, "richardson"))
-        if again:
-            problem.run(scheme)
         begin = time.perf_counter()
-        run = problem.run(scheme)
+        run = problem.whole(scheme)
         row.seconds = time.perf_counter() - begin
+        row.work, row.steps = run.nbase, run.nsteps
+        if again or pieces_of(run).sol.nodes.size > 2:
+            begin = time.perf_counter()
+            plain = problem.run(scheme)
+            row.seconds = time.perf_counter() - begin
+            row.work, row.steps = plain.nbase, plain.nsteps
     except InputError:
         raise
     except NonsmoothError as exc:
         row.message = f"failed: {type(exc).__name__}: {exc}"
         return row
-    row.work, row.steps = run.nbase, run.nsteps
     row.errors = problem.errors(run, against)
     return row
 
@@ -194,11 +200,12 @@ def _estimated(problem: _Problem, label: str, scheme: Any) -> Row:
     """Error by Richardson."""
     row = Row(label, scheme.dt)
     begin = time.perf_counter()
-    runs = [problem.run(scheme)]
+    runs = [problem.whole(scheme)]
     row.seconds = time.perf_counter() - begin
-    runs += [problem.run(replace(scheme, dt=scheme.dt / n)) for n in (4, 8)]
+    runs += [problem.whole(replace(scheme, dt=scheme.dt / n)) for n in (4, 8)]
     row.work, row.steps = runs[0].nbase, runs[0].nsteps
-    coarse, fine = (problem.errors(run, runs[-1]) for run in runs[:2])
+    finest = pieces_of(runs[-1])
+    coarse, fine = (problem.errors(run, finest) for run in runs[:2])
     for key, d in coarse.items():
         if d == 0.0:
             row.errors[key], row.orders[key] = 0.0, math.inf
@@ -272,7 +279,7 @@ def _fineness(scheme: Any) -> float:
 
 
 def _constant_step(scheme: Any, why: str) -> Any:
-    if not isinstance(scheme, ConstantStep):
+    if getattr(scheme, "dt", None) is None:
         raise InputError(
             f'`reference` is "{why}", which repeats a run with smaller steps: {_label(scheme)} has no constant step; give a closed '
             "form, a Result or another scheme."
@@ -289,30 +296,29 @@ def _reference(reference: Any, problem: _Problem) -> Any:
             )
         return None
     if isinstance(reference, Scheme):
-        return problem.run(reference)
+        return pieces_of(problem.whole(reference))
     if all(isinstance(getattr(reference, name, None), np.ndarray) for name in ("t", "q", "u")):
-        return reference
+        return _covering(pieces_of(reference), problem.t_span)
     if callable(getattr(reference, "q", None)) and callable(getattr(reference, "u", None)):
         instants = getattr(reference, "event_times", lambda: np.zeros(0))()
-        return _sampled(lambda t: (reference.q(t), reference.u(t)), problem.t_span, instants)
+        return ClosedForm(lambda t: (reference.q(t), reference.u(t)), np.asarray(instants), problem.t_span)
     if callable(reference):
-        return _sampled(reference, problem.t_span, np.zeros(0))
+        return ClosedForm(reference, np.zeros(0), problem.t_span)
     raise InputError(
         f'`reference` is {reference!r}: "refine", "richardson", closed forms q(t) and u(t), a function of t, a Result or a scheme '
         "is wanted."
     )
 
 
-def _sampled(motion: Callable, t_span: tuple[float, float], instants: np.ndarray) -> _Motion:
-    """Closed forms on a fine grid; at instants where velocities jump the left limit stands just before the right one."""
-    inside = instants[(instants > t_span[0]) & (instants < t_span[1])]
-    t = np.unique(np.concatenate([np.linspace(*t_span, SAMPLES), inside, np.nextafter(inside, -np.inf)]))
-    q, u = (np.atleast_2d(np.asarray(part, dtype=float)) for part in motion(t))
-    if q.shape[-1] != t.size or u.shape[-1] != t.size:
+def _covering(pieces: Any, t_span: tuple[float, float]) -> Any:
+    """A reference that reaches over the span."""
+    slack = 1e-9 * (t_span[1] - t_span[0])
+    if pieces.sol.t_min > t_span[0] + slack or pieces.sol.t_max < t_span[1] - slack:
         raise InputError(
-            f"`reference` returned arrays of shapes {q.shape} and {u.shape} for {t.size} instants: one column for each is wanted."
+            f"`reference` covers {pieces.sol.t_min:.9g} ... {pieces.sol.t_max:.9g}, the span is {t_span[0]:.9g} ... {t_span[1]:.9g}: "
+            "the reference must cover it."
         )
-    return _Motion(t, q, u)
+    return pieces
 
 
 def _described(reference: Any) -> str:

@@ -204,6 +204,18 @@ def test_carried_by_a_floor_that_shakes(method, period):
     assert run.audit.ok, run.audit.failures()
 
 
+@pytest.mark.parametrize("theta", [0.5, 1.0])
+def test_stiff_parts_at_rest_are_audited(theta):
+    """Two masses on a stiff damped spring come to rest: what is left of their energy is rounding, and no violation of its balance."""
+    system = ns.MechanicalSystem(
+        np.eye(2),
+        lambda t, q, u: np.array([-1.0, 1.0]) * (4e4 * (q[0] - q[1]) + 400.0 * (u[0] - u[1])) - 9.81,
+        ns.Contact(lambda t, q: q[0] - 1.2),
+    )
+    run = ns.simulate(system, (0, 1), [1.3, 1.3], [0.0, 0.0], method=ns.Theta(dt=5e-3, theta=theta))
+    assert run.audit.ok, run.audit.failures()
+
+
 def test_a_jump_of_a_force_is_named():
     """Newton's method fails where forces jump, and says so."""
     system = ns.MechanicalSystem(1.0, lambda t, q, u: np.array([-1e6 if u[0] > 0.0 else 1e6]))

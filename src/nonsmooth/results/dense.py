@@ -51,12 +51,13 @@ class DenseSolution:
             return out[:, 0] if np.ndim(t) == 0 else out
         at = np.clip(np.searchsorted(self.t_0, instants, side="right") - 1, 0, self.t_0.size - 1)
         x = (instants - self.t_0[at]) / (self.t_1[at] - self.t_0[at])
-        out = self._between(np.clip(x, 0.0, 1.0), self.values[:, :, at])
+        out = self.in_piece(at, np.clip(x, 0.0, 1.0))
         out[:, instants >= self.t_max] = self.y_end[:, None]
         return out[:, 0] if np.ndim(t) == 0 else out
 
-    def _between(self, x, values):
-        """The barycentric formula at parts `x` of steps with these values, (node, component, instant)."""
+    def in_piece(self, at, x):
+        """States at parts `x` of the steps with numbers `at`, shape (n, k), by the barycentric formula."""
+        values = self.values[:, :, at]
         distance = x[None, :] - self.nodes[:, None]
         on_node = distance == 0.0
         share = self.weights[:, None] / np.where(on_node, 1.0, distance)

@@ -53,7 +53,7 @@ def event_capturing_step(at_scene, at_state, t, left):
     own, capture = own_at(scene.at.own), capture_at(scene.at.control)
     control, info = own.control, scene.info
     info.jump_next = 0
-    info.order = capture.control.order
+    info.order, capture.control.crossed = capture.control.order, 0
     if capture.control.crossing or control.jump:
         control.repeated += 1
         if control.repeated > MOST_REPEATED:
@@ -383,7 +383,7 @@ def moreau_step(at_scene, at_state, t):
     model, wanted, end, info = scene.model, capture.control, scene.end, scene.info
     t_new, size, free = wanted.t_critical, model.size, capture.free
     h = t_new - t
-    wanted.crossing = 0
+    wanted.crossing, wanted.crossed = 0, 1
     status = start(own, at_scene, at_state, t)
     if status != OK:
         return status
@@ -434,11 +434,20 @@ def judge_forecast(scene, capture, begin, t):
 
 @kernel(BETWEEN, part=True)
 def event_capturing_between(at_scene, at_state, t, dt, t_out):
-    """The same integration again, up to the instant asked for."""
+    """The same integration again, up to the instant asked for; in a critical step the straight way across."""
     scene, begin = scene_at(at_scene), state_at(at_state)
-    own, wanted = own_at(scene.at.own), capture_at(scene.at.control).control
+    own, wanted, end = own_at(scene.at.own), capture_at(scene.at.control).control, scene.end
     if dt == 0.0 or t_out >= scene.info.t_new:
-        copy_state(scene.end, scene.between)
+        copy_state(end, scene.between)
+        return OK
+    if wanted.crossed:
+        copy_state(begin, scene.between)
+        x = (t_out - t) / dt
+        for i in range(scene.model.size.n_q):
+            scene.between.q[i] += x * (end.q[i] - begin.q[i])
+        for i in range(scene.model.size.n_u):
+            scene.between.u[i] += x * (end.u[i] - begin.u[i])
+        normalise(scene.model, scene.between.q)
         return OK
     status = start(own, at_scene, at_state, t)
     if status == OK:

@@ -92,6 +92,7 @@ CaptureControl = scalars(
     closing=int,  # a contact closes in the critical step
     last_trial=float,  # the length of the smooth step that ends at the critical one (0: not known yet)
     crossing=int,  # Moreau's step over the critical step comes next
+    crossed=int,  # the step just taken was that one
     t_critical=float,  # its end
     t_event=float,  # the instant inside it
     # what happened

@@ -204,12 +204,13 @@ def left_closing(batch: Batch, s: Steps, m: Midpoint) -> np.ndarray:
 
 
 def energy_identity(s: Steps, m: Midpoint) -> np.ndarray:
-    """Violation of the energy identity of a step, relative to its terms."""
+    """Violation of the energy identity of a step, relative to its terms and to what its forces alone would do (of a body at rest)."""
     T_B, T_E = kinetic(m.M, s.u_B), kinetic(m.M, s.u_E)
     work = 0.5 * (dot(m.rate_B + m.rate_E, s.P) + dot(s.u_B + s.u_E, m.impulse_h))
     reach = dot(np.abs(m.rate_B) + np.abs(m.rate_E), np.abs(s.P))
     reach = 0.5 * (reach + dot(np.abs(s.u_B) + np.abs(s.u_E), np.abs(m.impulse_h)))
-    return relative(np.abs(T_E - T_B - work), T_B + T_E + reach)
+    push = 0.5 * dot(m.impulse_h, solved(m.M, m.impulse_h[..., None])[..., 0])
+    return relative(np.abs(T_E - T_B - work), T_B + T_E + reach + push)
 
 
 @dataclass
