@@ -1,5 +1,6 @@
 """The contact problem of a step in the form of `solve_contact`: every kind of law, against the laws themselves."""
 
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -74,3 +75,23 @@ def test_solvers_by_name():
         ns.Moreau(dt=1e-3, solver=3)
     with pytest.raises(InputError, match="ContactMethod is 'best'"):
         ns.ContactMethod("best")
+
+
+@pytest.mark.parametrize("name", ["nsgs", "pjor"])
+def test_rest_under_a_solvers_tolerance_is_no_alarm(name):
+    """A box held at rest against a force that grows: it creeps by 1e-14, which is neither penetration nor stiffness."""
+    spec = importlib.util.spec_from_file_location(
+        "own_solver", Path(__file__).parents[2] / "examples" / "own_solver.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    result = ns.simulate(
+        module.box(),
+        (0.0, 0.1),
+        [0.0, 0.1, 0.0],
+        np.zeros(3),
+        ns.Moreau(dt=2e-3, solver=name),
+        progress=False,
+    )
+    assert result.audit.ok, str(result.audit)
+    assert result.residual.max() <= 1e-10

@@ -15,18 +15,24 @@ from nonsmooth.results.audit.checks import dot, relative
 from nonsmooth.results.audit.steps import Steps
 
 _EPS = np.finfo(np.float64).eps
+_HELD = 1e-8  # of the velocity forces would make in one step: what a body at rest under a contact solver's tolerance may have
 
 
 def force_change(batch: Batch, s: Steps, t: np.ndarray, q: np.ndarray) -> np.ndarray:
     """What forces at the end instead of at (t, q), the middle, would change in the velocity of each step, as a part of the largest
-    velocity of all; both measured by M. Zero for bodies that move no more than rounding does.
+    velocity of all; both measured by M. Zero for bodies that move no more than rounding does, or than a contact solver lets
+    them within its tolerance while laws hold them at rest against a force.
 
     The largest of all, not of the step: a start from rest, or a force that sets in, is no matter of stiffness.
     """
     low, high = np.minimum(s.q_B, s.q_E).min(axis=0), np.maximum(s.q_B, s.q_E).max(axis=0)
     if np.all(high - low <= 1e3 * _EPS * np.maximum(np.abs(low), np.abs(high)).max(initial=0.0)):
         return np.zeros(len(s))
-    change = batch.force(s.t_E, s.q_E, s.u_E) - batch.force(t, q, s.u_B)
+    force = batch.force(t, q, s.u_B)
+    change = batch.force(s.t_E, s.q_E, s.u_E) - force
     energy = 0.5 * s.dt**2 * dot(change, batch.free_accelerations(t, q, change))
     T = np.maximum(batch.kinetic(s.t_B, s.q_B, s.u_B), batch.kinetic(s.t_E, s.q_E, s.u_E))
+    free = 0.5 * s.dt**2 * dot(force, batch.free_accelerations(t, q, force))
+    if np.max(T) <= _HELD**2 * np.max(free):
+        return np.zeros(len(s))
     return relative(np.sqrt(np.maximum(energy, 0.0)), np.sqrt(np.max(T)))
