@@ -110,6 +110,28 @@ def test_point_on_a_curve():
     )  # the gradient, which is not of length one, is that of the end of a step
 
 
+def test_point_on_a_curve_of_a_body():
+    """An ellipse on a turning ring: a point of a ball stays on it, energy too."""
+
+    def ellipse(x):
+        return np.array([x[0] ** 2 / 4 + x[1] ** 2 - 1.0, x[2] - 0.0])
+
+    world = ns.World(gravity=(0, -9.81, 0))
+    ring = ns.Body(mass=5.0, inertia=(2.0, 2.5, 3.0), angular_velocity=(0.5, 1.0, 0.2), name="ring")
+    bead = ns.Body(ns.Sphere(0.1), mass=1.0, position=(2.1, 0, 0), velocity=(0, 0.4, -2), name="bead")
+    world.add(ring, bead)
+    world.add(
+        ns.Spherical(world.ground, ring, (0, 0, 0)),
+        ns.PointOnCurve(ring, bead, ellipse, at=(2, 0, 0), name="wire"),
+    )
+    result = ns.simulate(world, (0, 0.3), method=ns.GeneralizedAlpha(dt=1e-3))
+    y = np.einsum("nji,jn->in", result["ring"].rotation, result["bead"].point((-0.1, 0, 0)))
+    assert np.abs(y[0] ** 2 / 4 + y[1] ** 2 - 1).max() < 1e-9 and np.abs(y[2]).max() < 1e-9
+    energy = result.energy()
+    total = energy.kinetic + energy.potential
+    assert np.abs(total - total[0]).max() < 1e-4 and result.audit.ok
+
+
 def test_what_is_refused():
     world = ns.World(gravity=(0, -9.81))
     body, other = world.add(ns.Body(mass=1.0, name="one")), ns.Body(mass=1.0, name="other")
