@@ -451,6 +451,17 @@ def cradle(d):
     )
 
 
+def column(d):
+    """A column of touching masses falls and bounces as one: its inner contacts carry nothing but impulses."""
+    h, gap, floor = d(-2, 2), d(0.1, 0.3), d.of(0.0, 0.4, 0.7)
+    q0 = [h + d(0.2, 0.5)]
+    q0 += [q0[0] + gap, q0[0] + 2 * gap]
+    masses = {"m0": d(0.5, 2), "m1": d(0.5, 2), "m2": d(0.5, 2)}
+    return make(
+        "chain", CHAIN, [floor, 0.5, 0.5], [0] * 3, q0, [d(-1, 1)] * 3, d(0.6, 0.9), h=h, d=gap, **masses
+    )
+
+
 def chain_accumulation(d):
     """A stack comes to rest: impacts accumulate at several contacts."""
     h = d(-2, 2)
@@ -580,7 +591,7 @@ FAMILIES = {
             10,
         ),
         ((accumulation, accumulation_friction, from_rest, belt, corner), 12),
-        ((hill, box_flat, slot, chain4, cradle), 8),
+        ((hill, box_flat, slot, chain4, cradle, column), 8),
         ((cone_edge,), 14),
         ((units,), 24),
     )

@@ -249,3 +249,26 @@ def test_whole_turns_of_an_angle_are_no_agreement():
         c, s = np.cos(angle), np.sin(angle)
         found = compiled(model, 0.0, np.array([c, s, angle]), rate * np.array([-s, c, 1.0]))
         np.testing.assert_allclose(found[1:], rate**2 * np.array([c, s]), atol=1e-9 * rate**2)
+
+
+def displaced_floor(t, q, p):
+    return p.L * np.abs(np.sum(p.n * (q / p.L - p.D)))  # (absolute values: no complex step)
+
+
+def test_noise_of_a_closed_contact_is_no_acceleration():
+    """The gap of a closed contact is a difference of large numbers: its rounding is theirs, and second differences of it are nothing."""
+    rng = np.random.default_rng(5)
+    normal, D = np.array([0.6, -0.3, 0.7]), np.array([-29.6, -34.7, 31.0])
+    system = MechanicalSystem(
+        np.eye(3), np.zeros(3), Contact(displaced_floor), params=dict(L=0.77, n=normal, D=D)
+    )
+    model = None
+    for _ in range(300):
+        q, u = rng.normal(size=3), rng.normal(size=3)
+        q, u = (x - normal * (normal @ x) / (normal @ normal) for x in (q, u))  # slides along the floor
+        q = 0.77 * (q + D) + 1e-9 * normal
+        model = model or system.bind(0.0, q, u)
+        assert abs(compiled(model, 0.0, q, u)[0]) < 1e-9
+        assert abs(model.quadratic_term(0.0, q, u)[0]) < 1e-9
+    # a velocity that is hardly a number
+    assert compiled(model, 0.0, q, 1e-310 * u)[0] == pytest.approx(0.0, abs=1e-9)

@@ -45,15 +45,20 @@ class Differentiator:
         self.keep: list[Any] = []  # scratch arrays that compiled code points into
         self.sources: dict[str, str] = {}
         self._made: dict[Any, Any] = {}  # compiled once, used by several derivatives
+        self._chosen: list[tuple[UserFunction, str, np.ndarray]] = []  # factors of differences
         self.scales = {"q": np.zeros(self.q0.size), "u": np.zeros(self.u0.size), "t": np.zeros(1)}
         self.keep.extend(self.scales.values())
         self.rescale(t0, q0, u0)
 
-    def rescale(self, t0, q0, u0):
-        """Take the size of the steps from another start state; the compiled functions stay."""
+    def rescale(self, t0, q0, u0, p=None):
+        """Take the size of the steps from another start state and other parameters; the compiled functions stay."""
         self.scales["q"][:] = _scales(np.asarray(q0, float))
         self.scales["u"][:] = _scales(np.asarray(u0, float))
         self.scales["t"][:] = max(abs(float(t0)), 1.0)
+        if p is not None:
+            self.t0, self.q0, self.u0, self.p = float(t0), np.array(q0, float), np.array(u0, float), p
+        for f, variable, factor in self._chosen:
+            factor[0] = _best_factor(self._trials(f, variable))
 
     def kept(self, name, make):
         """What `make` makes, made once."""
@@ -183,9 +188,11 @@ class Differentiator:
         return rows_of([(function, offset, m)], VECTOR)
 
     def _difference_words(self, f: UserFunction, variable, m, factor):
+        chosen = np.array([factor])
+        self._chosen.append((f, variable, chosen))  # and again for other starts and parameters
         value = f.writer(self.q0, self.u0, self.t0)
         work = [np.zeros(size) for size in (self.q0.size, self.u0.size, m, m, m)]
-        return [value, m, int(variable == "q"), *work, self.scales[variable], np.array([factor])]
+        return [value, m, int(variable == "q"), *work, self.scales[variable], chosen]
 
 
 def _python_slope(f: UserFunction, variable, t, q, u, p, direction, s):

@@ -90,7 +90,7 @@ class Model(ModelLaws):
         if self._of_p:
             other.laws = other._laws_of_parameters()
         if "differentiator" in self._compiled:
-            self._compiled["differentiator"].rescale(t0, q0, u0)
+            self._compiled["differentiator"].rescale(t0, q0, u0, system.parameters.flat)
         return other
 
     # -- compiled functions -----------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def by_parameters(writer, m: int, differ):
     differ.keep.append(moving)
     f = address(moving, VECTOR)
     direction, zero, x_work = differ._scratch(n_p), differ._scratch(n_p), differ._scratch(n_p)
-    work, column = differ._scratch((8, m)), differ._scratch(m)
+    work, column = differ._scratch((9, m)), differ._scratch(m)
     typical = np.where(differ.p != 0.0, np.abs(differ.p), 1.0)
     differ.keep.append(typical)
     scale = static_array(typical)

@@ -34,6 +34,7 @@ from nonsmooth._core.derivatives.along_motion import (
     ROUNDING,
     SHRINK,
     SIGNIFICANT,
+    ULPS,
     WITHIN,
     copy_velocity,
     derivative_along,
@@ -139,12 +140,14 @@ class QuadraticTerm:
         T = self._time(rows, t, q, v)
         if rows.value is None:
             velocity = lambda t, q, u: self.velocity(t, q, u, p)  # noqa: E731
-            return extrapolated(lambda s: rows.gamma(t + s, q + s * v, u, p, velocity), 1, T)
+            gamma = lambda t, q: rows.gamma(t, q, u, p, velocity)  # noqa: E731
+            return extrapolated(lambda s: gamma(t + s, q + s * v), 1, T, rounding(gamma, t, q))
         w = np.zeros(self.n_q)
         if self.kinematics is not None:
             w = extrapolated(lambda s: self.velocity(t + s, q + s * v, u, p), 1, T)[0]
         value = rows.value
-        return extrapolated(lambda s: value.call(t + s, q + s * v + 0.5 * s * s * w, u, p), 2, T)
+        blur = rounding(lambda t, q: value.call(t, q, u, p), t, q)
+        return extrapolated(lambda s: value.call(t + s, q + s * v + 0.5 * s * s * w, u, p), 2, T, blur)
 
     # -- compiled ---------------------------------------------------------------------------------------------------
 
@@ -371,7 +374,7 @@ class QuadraticTerm:
         )
         row_list, found = static_array(places), differ._scratch(n_rows)
         q_work, v_work, w_work, zero = (differ._scratch(n_q) for _ in range(4))
-        work, work_q = differ._scratch((8, n_rows)), differ._scratch((8, n_q))
+        work, work_q = differ._scratch((9, n_rows)), differ._scratch((9, n_q))
         scale_q, scale_t = static_array(differ.scales["q"]), static_array(differ.scales["t"])
         differ.keep.append(places)
 
@@ -388,7 +391,14 @@ class QuadraticTerm:
         return user_kernel(write, VECTOR)
 
 
-def extrapolated(f, order: int, T: float) -> tuple[np.ndarray, np.ndarray]:
+def rounding(f, t: float, q: np.ndarray) -> np.ndarray:
+    """What rounding of arguments does to the values of f(t, q): `rounding_along` in NumPy."""
+    change, value, sign = ULPS * 2.2e-16, f(t, q), np.where(np.arange(q.size) % 2 == 0, 1.0, -1.0)
+    moved = f(t * (1 + change), q * (1 + change)), f(t * (1 - change), q * (1 + change * sign))
+    return np.max([np.abs(new - value) for new in moved], axis=0) * (ROUNDING / change)
+
+
+def extrapolated(f, order: int, T: float, noise: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
     """Derivative of order 1 or 2 of f(s) at s = 0 and an estimate of its error: `derivative_along` in NumPy."""
     if order == 1:
         difference = lambda h: (f(h) - f(-h)) / (2.0 * h)  # noqa: E731
@@ -406,7 +416,8 @@ def extrapolated(f, order: int, T: float) -> tuple[np.ndarray, np.ndarray]:
         d = [difference(h), difference(0.5 * h), difference(0.25 * h)]
         before, fourth = (4.0 * d[1] - d[0]) / 3.0, (4.0 * d[2] - d[1]) / 3.0
         sixth = (16.0 * fourth - before) / 15.0
-        new = 0.5 * np.abs(fourth - before) + ROUNDING * np.abs(f(0.25 * h)) / (0.25 * h) ** order
+        blur = np.maximum(ROUNDING * np.abs(f(0.25 * h)), noise)
+        new = 0.5 * np.abs(fourth - before) + blur / (0.25 * h) ** order
         with np.errstate(divide="ignore", invalid="ignore"):
             r = np.where(sixth != 0.0, new / np.abs(sixth), np.where(new > 0.0, 1.0, 0.0))
             known = (power < 0) & (ratio < SIGNIFICANT)
@@ -418,5 +429,5 @@ def extrapolated(f, order: int, T: float) -> tuple[np.ndarray, np.ndarray]:
         missing = ~(ratio <= AGREEMENT)
         if not np.any(missing):
             break
-        flat = not np.any((np.abs(d[0]) * h**order > ROUNDING * np.abs(f(h))) & missing)
+        flat = not np.any((np.abs(d[0]) * h**order > blur) & missing)
     return value, doubt

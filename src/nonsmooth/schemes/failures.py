@@ -129,7 +129,7 @@ def not_finite(run):
     end = np.concatenate([run.scene.end.q, run.scene.end.u])
     return NonFiniteStateError(
         f"component {int(np.argmax(~np.isfinite(end)))} of the state (q, u) overflows in the step from t = {run.t:.9g}; last good "
-        f"instant t = {run.t:.9g}. The motion grows without bound or the step is too large: try a smaller dt."
+        f"instant t = {run.t:.9g}. The motion grows without bound or the step is too large: check the forces, or try a smaller dt or rtol."
     )
 
 
@@ -150,29 +150,40 @@ FAILURES: dict[int, Callable[..., NonsmoothError]] = {
 
 def _culprit(run) -> NonsmoothError | None:
     """Which function is to blame for a NaN or infinity in the step that failed."""
-    model, t = run.model, run.t
-    t_M, q_M, u = t + run.dt / 2, run.work.q_m.copy(), run.state.u.copy()
+    state, dt, u = run.state, run.dt, run.state.u.copy()
+    q_dot = u if run.model.f_kinematics is None else np.zeros(state.q.size)
+    tried = [(run.t + dt / 2, run.work.q_m.copy())]
+    # (a step that was tried in vain, before it was shortened to `dt`)
+    tried += [(run.t + c * dt, state.q + c * dt * q_dot) for c in (1.0, 2.0, 4.0)]
+    for t, q in tried:
+        if error := _not_finite_at(run, t, q, u):
+            return error
+    return None
+
+
+def _not_finite_at(run, t: float, q: np.ndarray, u: np.ndarray) -> NonsmoothError | None:
+    model, good = run.model, run.t
     with np.errstate(all="ignore"):  # what is looked for is found by value
         for f in model.functions:
-            value = f.call(t_M, q_M, u, model.parameters.flat)
+            value = f.call(t, q, u, model.parameters.flat)
             if not np.all(np.isfinite(value)):
                 where = tuple(int(i) for i in np.argwhere(~np.isfinite(value))[0])
                 return NonFiniteStateError(
-                    f"{f.name} is {value[where]} in entry {where} at t = {t_M:.9g}; last good instant t = {t:.9g}. Check the "
+                    f"{f.name} is {value[where]} in entry {where} at t = {t:.9g}; last good instant t = {good:.9g}. Check the "
                     "formula there (division by zero, root of a negative number, overflow)."
                 )
         for _, _, limit in model.bounds_of + model.friction_of:
-            value = np.min(limit.call(t_M, q_M, u, model.parameters.flat)) if hasattr(limit, "call") else 0.0
+            value = np.min(limit.call(t, q, u, model.parameters.flat)) if hasattr(limit, "call") else 0.0
             if value < 0.0:
                 return IntegrationError(
-                    f"{limit.name} is {value:g} at t = {t_M:.9g}; last good instant t = {t:.9g}. Friction must not be negative."
+                    f"{limit.name} is {value:g} at t = {t:.9g}; last good instant t = {good:.9g}. Friction must not be negative."
                 )
-        WT, zeta = model.directions(t_M, q_M)
+        WT, zeta = model.directions(t, q)
     for law, name in enumerate(model.laws.name):
         rows = slice(model.laws.row[law], model.laws.row[law] + model.laws.dim[law])
         if not np.all(np.isfinite(WT[rows])) or not np.all(np.isfinite(zeta[rows])):
             return NonFiniteStateError(
-                f"the direction of {name!r} (a derivative of its gap, or its tangent) is not finite at t = {t_M:.9g}; last "
-                f"good instant t = {t:.9g}. The gap function has no derivative there: give `jacobian`, or change it."
+                f"the direction of {name!r} (a derivative of its gap, or its tangent) is not finite at t = {t:.9g}; last "
+                f"good instant t = {good:.9g}. The gap function has no derivative there: give `jacobian`, or change it."
             )
     return None

@@ -11,6 +11,9 @@ agree and rounding is out of sight, and of each entry the value with most digits
 as far as can be told: the one with the smallest doubt). A larger step may only sharpen what smaller ones have shown: steps of whole
 turns of an angle agree with each other perfectly, on a wrong value.
 
+Rounding is that of the terms of a function, not of its value: the gap of a closed contact is a difference of large numbers. It is seen
+where all arguments are changed by some units in their last place.
+
 Lengths and times may be measured in any unit: at worst more steps are tried.
 """
 
@@ -27,8 +30,12 @@ N_SMALLER, N_LARGER = 12, 6
 AGREEMENT, SIGNIFICANT = 1e-8, 1e-3
 #: How many of its doubts a value may move when a larger step sharpens it.
 WITHIN = 10.0
-#: Rounding of a function's value, and of the differences and extrapolations made of it.
+#: Part of its size that a coordinate must cross to move at all.
+AT_REST = 1e-100
+#: Rounding of a function's value, and of the differences and extrapolations made of it; changes of arguments that show it, in units
+#: of their last place.
 ROUNDING = 4.0 * 2.2e-16
+ULPS = 8.0
 
 
 @kernel(VECTOR)
@@ -48,12 +55,13 @@ def nothing(t, q, u, p, out):
 @kernel(float64(float64, f8_ro, f8_ro, f8_ro, float64, int64), references=False)
 def time_of_motion(t, q, v, scale_q, scale_t, rheonomic):
     """T: how long the motion takes to cross the size of its fastest coordinate; time itself counts if a function reads it."""
-    T = max(scale_t, abs(t))
+    whole = T = max(scale_t, abs(t))
     found = rheonomic != 0
     for j in range(q.size):
         speed = abs(v[j])
         size = max(abs(q[j]), scale_q[j])
-        if speed > 0.0 and (not found or size < T * speed):
+        # (what comes to rest may go on losing its velocity until that is no number any more)
+        if speed * whole > AT_REST * size and (not found or size < T * speed):
             T = size / speed
             found = True
     return T
@@ -81,6 +89,25 @@ def difference(f, order, h, t, q, v, w, u, p, q_s, values, out):
     void(int64, int64, float64, float64, f8_ro, f8_ro, f8_ro, f8_ro, f8_ro, f8_1, f8_2, f8_1),
     references=False,
 )
+def rounding_along(f, order, T, t, q, v, w, u, p, q_s, work, out):
+    """What rounding of arguments does to the values of `f`: into ``work[8]`` (the other arguments are those of `derivative_along`)."""
+    values, noise, change = work[:3], work[8], ULPS * 2.2e-16
+    call_vector(f, t, q, u, p, values[2])
+    for i in range(out.size):
+        noise[i] = 0.0
+    for side in range(2):
+        # (terms may cancel for changes of one sign)
+        for j in range(q.size):
+            q_s[j] = q[j] * (1.0 + change * (1.0 if side == 0 or j % 2 == 0 else -1.0))
+        call_vector(f, t * (1.0 + change * (1.0 if side == 0 else -1.0)), q_s, u, p, values[side])
+        for i in range(out.size):
+            noise[i] = max(noise[i], abs(values[side, i] - values[2, i]) * (ROUNDING / change))
+
+
+@kernel(
+    void(int64, int64, float64, float64, f8_ro, f8_ro, f8_ro, f8_ro, f8_ro, f8_1, f8_2, f8_1),
+    references=False,
+)
 def derivative_along(f, order, T, t, q, v, w, u, p, q_s, work, out):
     """Derivative of order 1 or 2 of the function at address `f` along the curve of `v` and `w`, for all entries of `out`.
 
@@ -90,13 +117,13 @@ def derivative_along(f, order, T, t, q, v, w, u, p, q_s, work, out):
         See `time_of_motion`.
     q_s : ndarray, shape (n_q,)
         Scratch space.
-    work : ndarray, shape (8, n)
+    work : ndarray, shape (9, n)
         Scratch space; entries the function does not write must be zero in it, and come out as zero.
     """
     values, coarse, middle, fine = work[:3], work[3], work[4], work[5]
     doubt, ratio = work[6], work[7]  # of the values kept in `out`; ratio to their size
-    if order == 2:
-        call_vector(f, t, q, u, p, values[2])
+    noise = work[8]
+    rounding_along(f, order, T, t, q, v, w, u, p, q_s, work, out)
     for i in range(out.size):
         out[i] = float("nan")  # stays if there is no step at which the function is finite
         doubt[i] = ratio[i] = 1e300
@@ -115,8 +142,8 @@ def derivative_along(f, order, T, t, q, v, w, u, p, q_s, work, out):
             before = (4.0 * middle[i] - coarse[i]) / 3.0  # order 4
             fourth = (4.0 * fine[i] - middle[i]) / 3.0
             sixth = (16.0 * fourth - before) / 15.0
-            size = max(abs(values[0, i]), abs(values[1, i]))
-            d = 0.5 * abs(fourth - before) + ROUNDING * size / (0.25 * h) ** order
+            blur = max(ROUNDING * max(abs(values[0, i]), abs(values[1, i])), noise[i])
+            d = 0.5 * abs(fourth - before) + blur / (0.25 * h) ** order
             r = d / abs(sixth) if sixth != 0.0 else (1.0 if d > 0.0 else 0.0)
             known = power < 0 and ratio[i] < SIGNIFICANT
             same = not known or abs(sixth - out[i]) <= WITHIN * doubt[i]
@@ -126,6 +153,6 @@ def derivative_along(f, order, T, t, q, v, w, u, p, q_s, work, out):
                 out[i], doubt[i], ratio[i] = sixth, d, r
             if not ratio[i] <= AGREEMENT:
                 missing += 1
-                flat = flat and abs(coarse[i]) * h**order <= ROUNDING * size
+                flat = flat and abs(coarse[i]) * h**order <= blur
         if missing == 0:
             return

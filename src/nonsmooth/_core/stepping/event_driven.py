@@ -9,7 +9,7 @@ constraints they obey (`projection`), by no more than the error of the step.
 
 from nonsmooth._core.calls.model_functions import call_matrix, call_vector
 from nonsmooth._core.jit import kernel, phase
-from nonsmooth._core.linalg.small import cholesky, solve_lower_transposed
+from nonsmooth._core.linalg.small import cholesky
 from nonsmooth._core.records.laws import CONSTRAINT, FREE, HALF_LINE
 from nonsmooth._core.records.scene import (
     BETWEEN,
@@ -39,6 +39,7 @@ from nonsmooth._core.stepping.smooth_motion import (
     call_at_state,
     error_of_step,
     own_at,
+    pulls,
 )
 from nonsmooth._core.stepping.switching_points import least_of_cubic
 from nonsmooth._core.stepping.transitions import GRAZING, rounding_of_gap, small
@@ -50,6 +51,7 @@ SUSPICIOUS = 4  # rejections in a row, to a thousandth of the step, that an unde
 CUBIC = 2e-2  # part of the way in a step by which a cubic may miss a gap in its middle: steps of two radians of a vibration
 CLOSER = 0.8  # part of the way to the stop of a slip in two directions that a step goes while its direction still turns
 STEADY = 1e-2  # tolerances of error below which it has stopped turning (the estimate is rough where stages lie behind the stop)
+NOISE = 100.0  # by which a force must exceed what counts as zero before its zero ends a mode
 LEAST = 1e-10  # part of the longest step after which a mode that does not hold is looked at again
 
 
@@ -205,28 +207,27 @@ def begin_trial(at_scene, at_begin, t):
             own.gap_0[l] = work.g[l] - own.rest_gap[l]
             own.gap_max[l] = max(own.gap_max[l], work.g[l])
         own.size[l] = zero_of(scene, own, begin, l)
+        # (forces that cancel leave the rounding of derivatives)
+        own.blur[l] = NOISE if begin.modes[l] == CONSTRAINT else 1.0
     return OK
 
 
 @phase
 def force_scales(scene, own):
-    """The largest forces and accelerations so far: where all of them vanish at once, what is left is rounding."""
+    """The largest forces and accelerations so far: where all of them vanish at once, what is left is rounding.
+
+    The acceleration c of a row is a sum of terms that may cancel (two bodies that fall side by side): each of them counts.
+    """
+    pulls(own, scene.work.L, scene.work.du, scene.work.u_free, 1.0)
     for i in range(scene.model.size.n_rows):
         c, G = abs(scene.problem.rows.c[i]), scene.work.G_all[i, i]
+        for k in range(scene.model.size.n_u):
+            c = max(c, abs(scene.work.WT[i, k]) * own.pull[k])
         own.push_scale[i] = max(own.push_scale[i], c)
         own.force_scale[i] = max(own.force_scale[i], abs(own.La[0, i]), c / G if G > 0.0 else 0.0)
-    pulls(own, scene.work.L, scene.work.du, scene.work.u_free, 1.0)
     for i in range(scene.model.size.n_rows):
         if own.La[0, i] != 0.0:
             pulls(own, scene.work.L, scene.work.Y[i], scene.work.u_free, own.La[0, i])
-
-
-@phase
-def pulls(own, L, y, a, force):
-    """Accelerations L^-T y times a force: each of them, although their sum may vanish."""
-    solve_lower_transposed(L, y, a, own.pull.size)
-    for k in range(own.pull.size):
-        own.pull[k] = max(own.pull[k], abs(a[k] * force))
 
 
 @phase
@@ -271,7 +272,7 @@ def shorter(own, info, status, dt, t):
 @phase
 def armed(own, l):
     """Whether the function of law `l` was clearly positive at the begin of the step."""
-    return own.phi_0[l] > own.size[l]
+    return own.phi_0[l] > own.size[l] * own.blur[l]
 
 
 @phase
@@ -340,7 +341,7 @@ def lowest(scene, own, begin, l):
     """What the function of a law may come down to where it begins at zero: a contact may open out of the overlap it started with."""
     if l < scene.model.size.n_N and begin.modes[l] != CONSTRAINT:
         return min(own.gap_0[l], 0.0) - own.size[l]
-    return -own.size[l]
+    return -own.size[l] * own.blur[l]
 
 
 @phase
@@ -381,8 +382,8 @@ def search(scene, own, begin, at_scene, at_state, t, dt):
         return WAITING
     if stops_on_disk(scene, own, begin) and error_of_step(scene, own, begin, dt) > STEADY:
         return shorter(own, scene.info, WAITING, CLOSER * dt, t)
-    found(scene, own, begin, t, dt)
-    before_end(scene, own, t)
+    if found(scene, own, begin, t, dt):
+        before_end(scene, own, t)
     return call_step(own.at.finish, at_scene, at_state, t, dt)
 
 
@@ -401,9 +402,13 @@ def stops_on_disk(scene, own, begin):
 def ends_here(scene, own, begin, l):
     """Whether the mode of law `l` ends where the trial does."""
     # a trial that ends two numbers before the event counts as the event: what comes first then is the least function
+    control, phi = own.control, own.phi[own.control.stages, l]
     first = max(least_function(scene, own, begin), 0.0) * (1.0 + 1e-12)
-    ends = own.phi[own.control.stages, l] <= max(own.size[l], first * own.phi_0[l])
-    return armed(own, l) and own.phi_0[l] < INFINITY and ends
+    if (
+        l < scene.model.size.n_N and begin.modes[l] != CONSTRAINT
+    ):  # (a gap, by what it closes between two numbers)
+        first = min(first, 16.0 * abs(own.rate[l]) * (control.hi - control.lo) / own.phi_0[l])
+    return armed(own, l) and own.phi_0[l] < INFINITY and phi <= max(own.size[l], first * own.phi_0[l])
 
 
 @phase
@@ -428,14 +433,16 @@ def is_nearly(scene, own):
 
 @phase
 def found(scene, own, begin, t, dt):
-    """The step ends where modes end."""
-    control = own.control
+    """The step ends where modes end; whether any does (a function that is nothing but rounding has no zeros)."""
+    control, some = own.control, False
     for l in range(scene.model.size.n_laws):
         own.fired[l] = 1 if ends_here(scene, own, begin, l) else 0
+        some = some or own.fired[l] == 1
     control.searching = 0
     control.rejected = 0
     control.dt_next = max(control.dt_smooth, dt)
     scene.info.t_new = t + dt
+    return some
 
 
 @kernel(STEP, part=True)

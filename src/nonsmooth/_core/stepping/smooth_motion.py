@@ -122,6 +122,7 @@ class EventDriven(NamedTuple):
     rate_0: np.ndarray
     rate: np.ndarray  # and at the last evaluation
     size: np.ndarray  # by law: what counts as zero in its function
+    blur: np.ndarray  # and how many times that its function must exceed before it may end its mode
     fired: np.ndarray  # by law: its mode ends where the run stands
     rest_gap: np.ndarray  # overlap at which a contact closed or started: its surface, until it is above zero
     gap_max: np.ndarray  # largest gap so far: the length scale of a contact
@@ -144,7 +145,8 @@ def make_own(at, size, A, c, E, n_own=0):
         allowed=np.zeros(r),
         joints=np.zeros(max(size.n_joints, 1)), phi_0=np.zeros(n), phi=np.zeros((s, n)),
         gap_0=np.zeros(n),
-        rate_0=np.zeros(n), rate=by_law[0], size=by_law[1], fired=np.zeros(n, dtype=np.int64), rest_gap=by_law[2], gap_max=by_law[3],
+        rate_0=np.zeros(n), rate=by_law[0], size=by_law[1], blur=np.ones(n), fired=np.zeros(n, dtype=np.int64),
+        rest_gap=by_law[2], gap_max=by_law[3],
         touches=np.zeros(n, dtype=np.int64), mode=np.zeros(n, dtype=np.int64),
         resting=np.zeros(n, dtype=np.int64), jammed=np.zeros(n, dtype=np.int64),
         process=make_process(size.n_laws, size.n_rows),
@@ -230,6 +232,14 @@ def delassus(scene, own):
                 s += work.Y[i, k] * work.Y[j, k]
             work.G_all[i, j] = s
             work.G_all[j, i] = s
+
+
+@phase
+def pulls(own, L, y, a, force):
+    """Accelerations L^-T y times a force: each of them, although their sum may vanish."""
+    solve_lower_transposed(L, y, a, own.pull.size)
+    for k in range(own.pull.size):
+        own.pull[k] = max(own.pull[k], abs(a[k] * force))
 
 
 @phase

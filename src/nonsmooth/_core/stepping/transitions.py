@@ -46,6 +46,7 @@ from nonsmooth._core.stepping.smooth_motion import (
     evaluate,
     forces,
     own_at,
+    pulls,
     relative_accelerations,
 )
 
@@ -55,8 +56,10 @@ GRAZING = 100.0
 SLOW = 1e-10  # part of the running size of velocities that is none
 STOP = 10.0  # tolerances of the velocity with which a slip in two directions may pass by zero and count as stopped
 NEARLY_ELASTIC = 0.9999
+IDLE = 1e-11  # part of its terms that the acceleration of a contact may have and be none
 ROUNDING = 1e-8  # accelerations this small beside former ones are left over from terms that cancel
 SAME = 1e-6  # part of the largest acceleration by which two solutions may differ and still be one
+JOINED = 2  # takes part in a transition because it comes to rest with others
 GAP_ULPS = 8 * 2.220446049250313e-16
 
 
@@ -340,6 +343,9 @@ def new_modes(scene, own, at_problem):
             rows.lo[k], rows.hi[k] = work.bounds[i], work.bounds[n_all + i]
     if not accelerations(scene, own, at_problem, a, n):
         return NO_SOLUTION
+    for b in range(a):
+        if is_idle(scene, own, b):
+            keep_closed(scene, b)
     for i in range(n_all):
         own.allowed[i] = 0.0
     for b in range(a):
@@ -359,6 +365,35 @@ def new_modes(scene, own, at_problem):
         if laws.link[l] >= 0 and own.mode[laws.link[l]] != CONSTRAINT:
             own.mode[l] = INACTIVE
     return OK
+
+
+@phase
+def is_idle(scene, own, b):
+    """Whether the solver opened a contact that neither presses nor parts, but for rounding (bodies that fall side by side)."""
+    laws, active, rows, apart = scene.model.laws, scene.problem.laws, scene.problem.rows, 0.0
+    if active.kind[b] != HALF_LINE or active.mode[b] == CONSTRAINT:
+        return False
+    for k in range(scene.model.size.n_u):
+        apart = max(apart, abs(scene.work.WT[laws.row[active.law[b]], k]) * own.pull[k])
+    return rows.xi[active.row[b]] <= IDLE * apart
+
+
+@phase
+def keep_closed(scene, b):
+    """An idle contact stays closed: opened by rounding it would strike by itself where it should do so with others. Its friction is none:
+    what begins to slip does."""
+    active, rows = scene.problem.laws, scene.problem.rows
+    active.mode[b] = CONSTRAINT
+    for f in range(scene.problem.count.laws):
+        if active.link[f] != b or active.mode[f] != CONSTRAINT:
+            continue
+        k = active.row[f]
+        if active.dim[f] == 1:
+            active.mode[f] = LOWER if rows.xi[k] > 0.0 else UPPER
+        else:
+            active.mode[f] = UPPER
+            for d in range(2):
+                rows.P[k + d] = -rows.xi[k + d]
 
 
 @phase
@@ -407,32 +442,61 @@ def coming_to_rest(scene, own, t):
 
     Asked when the accelerations with these contacts open are known.
     """
-    model, work = scene.model, scene.work
-    laws = model.laws
-    count, t_star = 0, t
-    for l in range(model.size.n_N):
-        gamma, a, e = own.gamma[laws.row[l]], own.acceleration[laws.row[l]], laws.e[l]
-        if own.mode[l] == CONSTRAINT or not a < 0.0 or e > NEARLY_ELASTIC:
-            continue
-        height = rest_height(scene, own, l)
-        left = 2.0 * gamma / (-a * (1.0 - e)) if gamma > 0.0 else 0.0
-        # a segment that ends before the impacts do ends between them, as far as they can be told apart
-        # (and so does one in which another contact that acts on this one closes before they do)
-        told_apart = gamma * gamma > -2.0 * a * 64.0 * work.slack[l]
-        visible = told_apart and (t + left > scene.ask.t_stop or disturbed(scene, own, l, left))
-        if work.g[l] <= height and gamma * gamma <= 2.0 * height * -a and not visible:
-            own.touches[l] = 1
+    laws = scene.model.laws
+    count, t_star, n = 0, t, scene.model.size.n_N
+    for l in range(n):
+        own.resting[l] = 1 if rebounds_low(scene, own, l) else 0
+    # impacts go on as long as they can be told apart where the segment ends before they do, or where another contact that acts on
+    # this one closes before; not where all of these come to rest: what their impulses sum up to does not depend on their order
+    changed = True
+    while changed:
+        changed = False
+        for l in range(n):
+            if own.resting[l] and told_apart(scene, own, l):
+                left = time_of_impacts(own, laws, l)
+                if t + left > scene.ask.t_stop or disturbed(scene, own, l, left):
+                    own.resting[l] = 0
+                    changed = True
+    for l in range(n):
+        if own.resting[l]:
             count += 1
-            t_star = max(t_star, t + left)
+            t_star = max(t_star, t + time_of_impacts(own, laws, l))
     return count, t_star
 
 
 @phase
+def rebounds_low(scene, own, l):
+    """Whether a contact that does not stay closed comes back, from less than the height that counts."""
+    laws = scene.model.laws
+    gamma, a = own.gamma[laws.row[l]], own.acceleration[laws.row[l]]
+    if own.mode[l] == CONSTRAINT or not a < 0.0 or laws.e[l] > NEARLY_ELASTIC:
+        return False
+    height = rest_height(scene, own, l)
+    return scene.work.g[l] <= height and gamma * gamma <= 2.0 * height * -a
+
+
+@phase
+def told_apart(scene, own, l):
+    """Whether a rebound is higher than what rounding hides of the gap."""
+    i = scene.model.laws.row[l]
+    return own.gamma[i] * own.gamma[i] > -2.0 * own.acceleration[i] * 64.0 * scene.work.slack[l]
+
+
+@phase
+def time_of_impacts(own, laws, l):
+    """How long the impacts of a contact go on."""
+    i = laws.row[l]
+    gamma, a = own.gamma[i], own.acceleration[i]
+    return 2.0 * gamma / (-a * (1.0 - laws.e[l])) if gamma > 0.0 else 0.0
+
+
+@phase
 def disturbed(scene, own, l, left):
-    """Whether an open contact that acts on contact `l` closes (in uniformly accelerated motion) before that time is over."""
+    """Whether an open contact that acts on contact `l`, and does not come to rest with it, closes (in uniformly accelerated motion)
+    before that time is over."""
     laws, work = scene.model.laws, scene.work
     for m in range(scene.model.size.n_N):
-        if m == l or own.mode[m] == CONSTRAINT or not acts_on(scene, l, m):
+        if m == l or own.resting[m] or own.mode[m] == CONSTRAINT or not acts_on(scene, l, m):
             continue
         g, gamma, a = max(work.g[m], 0.0), own.gamma[laws.row[m]], own.acceleration[laws.row[m]]
         if g + left * (gamma + 0.5 * a * left) < 0.0:
@@ -504,6 +568,7 @@ def look(at_scene, t):
     status = evaluate(scene, own, t, state.q, state.u)
     if status == OK:
         delassus(scene, own)
+        pulls(own, scene.work.L, scene.work.du, scene.work.u_free, 1.0)
         for l in range(scene.model.size.n_N):
             scene.work.slack[l] = rounding_of_gap(scene, own, state, l, t)
     return status
@@ -511,10 +576,13 @@ def look(at_scene, t):
 
 @phase
 def rounding_of_gap(scene, own, state, l, t):
-    """What rounding can hide of a gap: some units in the last place of its terms, and of what it moves between two instants."""
+    """What rounding can hide of a gap: some units in the last place of its terms, and of what it moves between two instants.
+
+    Coordinates keep the rounding of the largest values they have had: what fell by a metre onto the origin is there to 1e-16 m.
+    """
     q_size, w_size = 0.0, 0.0
     for k in range(scene.model.size.n_q):
-        q_size = max(q_size, abs(state.q[k]))
+        q_size = max(q_size, own.scale[k], abs(state.q[k]))
     for k in range(scene.model.size.n_u):
         w_size = max(w_size, abs(scene.work.WT[l, k]))
     return GAP_ULPS * (abs(scene.work.g[l]) + w_size * q_size + abs(own.gamma[l] * t))
@@ -692,10 +760,14 @@ def rest(at_scene, at_begin, t):
     count, t_star = coming_to_rest(scene, own, t)
     if count == 0:
         return OK
+    for l in range(model.size.n_N):
+        if own.touches[l] and own.mode[l] != CONSTRAINT and not own.resting[l]:
+            return OK  # struck at the same instant, it goes on: so does what this impact lifted
     for l in range(model.size.n_laws):
-        own.resting[l] = (
-            1 if own.touches[l] and own.mode[l] != CONSTRAINT and model.laws.kind[l] == HALF_LINE else 0
-        )
+        if l >= model.size.n_N:
+            own.resting[l] = 0
+        elif own.resting[l] and not own.touches[l]:
+            own.touches[l] = JOINED
         if model.laws.link[l] >= 0:
             own.touches[l] = own.touches[model.laws.link[l]]
     copy_state(end, own.trial)
@@ -713,6 +785,9 @@ def rest(at_scene, at_begin, t):
             if own.resting[l]:
                 scene.work.t_best[l] = t_star
         return OK
+    for l in range(model.size.n_laws):
+        if own.touches[l] == JOINED:
+            own.touches[l] = 0
     copy_state(own.trial, end)
     scene.books.work_contacts = work_contacts
     status = call_at_end(own.at.look, at_scene, t)

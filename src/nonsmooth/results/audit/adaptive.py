@@ -13,6 +13,7 @@ from nonsmooth._core.records.laws import DISK, FREE, HALF_LINE, INTERVAL, USER_S
 from nonsmooth.results.audit import books
 from nonsmooth.results.audit.batch import Batch, times
 from nonsmooth.results.audit.checks import (
+    Midpoint,
     dot,
     energy_gains,
     law_residuals,
@@ -117,6 +118,7 @@ class _AdaptiveAudit:
         self.batch, self.result, self.totals = Batch(system), result, totals
         self.rtol, self.atol, self.most = rtol, atol, self.batch.most(max_checked)
         self.newton = True
+        self.struck_gap = 0.0
         self.t, self.q, self.u = result.t, result.q.T, result.u.T
         self.modes, self.order = result.modes.T, result.order
         self.instants = np.sort(event_times(result.events))
@@ -159,6 +161,9 @@ class _AdaptiveAudit:
         self.balance(work, partly=breaks is not None)
         self.closed_contacts()
         self.gaps()
+        if breaks is not None:
+            smooth = self.intervals()
+            directions_against_gaps(self.audit, self.batch, Steps.from_columns(self.result, smooth))
         self.events()
         picks = evenly(self.t.size, self.batch.most(64))
         report_drift(self.audit, self.batch, self.t[picks], self.q[picks], self.u[picks], self.length)
@@ -307,7 +312,8 @@ class _AdaptiveAudit:
         k, s = k[hit], struck_modes(batch.laws, s.pick(hit))
         m = midpoint(batch, s)
         # a contact that comes to rest does so without rebound
-        complementarity, cone, _ = law_residuals(batch, s, m, _largest(self.u), lasting=0.0)
+        whole = replace(s, P=s.P + self.left_out(k, m))
+        complementarity, cone, _ = law_residuals(batch, whole, m, _largest(self.u), lasting=0.0)
         if not self.newton:
             complementarity = left_closing(batch, s, m)
             audit.notes.append("impacts are a process: its ends were checked, not its course")
@@ -315,10 +321,35 @@ class _AdaptiveAudit:
         audit.complementarity, audit.complementarity_t = worst(complementarity, s.t_E)
         audit.cone_violation = worst(cone, s.t_E)[0]
         audit.steps_checked += int(k.size)
+        if batch.n_N:  # what strikes touches
+            struck = np.where(s.P[:, : batch.n_N] > 0.0, batch.gaps(s.t_E, s.q_E), 0.0)
+            self.struck_gap = float(np.max(struck, initial=0.0))
         self.report_gains(s, energy_gains(batch, s, m))
         laws = 0.5 * dot(m.rate_B + m.rate_E, s.P)
         work.update({int(c): (0.0, float(w)) for c, w in zip(k, laws)})
         return work
+
+    def left_out(self, k: np.ndarray, m: Midpoint) -> np.ndarray:
+        """Impulses of the impacts that contacts coming to rest in columns k would still have had, shape (n, n_rows).
+
+        Together with the impulse that ends the rebound they are those of the force N that lasts, up to the instant at which the impacts
+        accumulate, N 2 gamma / (|a| (1 - e)) with |a| = G N. Only for rebounds lower than the accuracy asked for.
+        """
+        laws, after = self.batch.laws, np.minimum(k + 1, self.t.size - 1)
+        dt = np.where(after > k, self.result.dt[after], 0.0)
+        P = Steps.from_columns(self.result, after).P
+        force = np.divide(P, dt[:, None], out=np.zeros_like(P), where=dt[:, None] > 0.0)
+        height, left = self.audit.limits["penetration"] * self.length, np.zeros(k.size)
+        for i in range(self.batch.n_N):
+            row, e = int(laws.row[i]), float(laws.e[i])
+            gamma = (m.rate_B + m.zeta)[:, row]
+            rebound = np.where(gamma < 0.0, -e * gamma, gamma)
+            a = m.G_diagonal[:, row] * force[:, row]
+            rests = (self.modes[k - 1, i] != 1) & (self.modes[k, i] == 1) & (a > 0.0) & (e < 1.0)
+            rests &= rebound**2 <= 2.0 * a * height
+            time = np.divide(2.0 * rebound, a * (1.0 - e), out=np.zeros(k.size), where=rests)
+            left = np.maximum(left, time)
+        return force * left[:, None]
 
     def report_gains(self, s: Steps, gains: Any) -> None:
         mine = np.flatnonzero(gains.gain > max(1e-9, self.rtol))
@@ -375,10 +406,11 @@ class _AdaptiveAudit:
                 velocity = max(velocity, float(np.max(gamma[on][:, rows_of(laws, i)])))
         held = modes[:, : batch.n_N] == 1
         self.audit.closed_velocity = float(relative(velocity, self.speed))
+        self.audit.closed_gap = float(relative(self.struck_gap, self.length))
         if held.any():
             overlap = np.maximum(-batch.gaps(self.t[:1], self.q[:1]), 0.0)  # accepted at the start
             gap = float(np.max(np.where(held, np.maximum(np.abs(batch.gaps(t, q)) - overlap, 0.0), 0.0)))
-            self.audit.closed_gap = float(relative(gap, self.length))
+            self.audit.closed_gap = float(relative(max(gap, self.struck_gap), self.length))
 
     def gaps(self) -> None:
         """Worst gap, and contacts passed between stored states."""

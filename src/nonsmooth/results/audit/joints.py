@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,18 +64,29 @@ def acceleration_residual(
 def rates_of_directions(
     batch: Batch, t: np.ndarray, q: np.ndarray, u: np.ndarray, dt: np.ndarray
 ) -> np.ndarray:
-    """kappa = d/dt(W^T) u + d zeta/dt along q' = B u at fixed u, shape (n, n_rows), by differences of sixth order.
+    """kappa = d/dt(W^T) u + d zeta/dt along q' = B u at fixed u, shape (n, n_rows)."""
 
-    Taken over a fiftieth of the time `dt` in which the motion is smooth: the error left in velocities after that time is
-    some fifty roundings.
-    """
-    q_dot, s = batch.q_dot(t, q, u), 0.02 * dt
-
-    def gamma(c: float) -> np.ndarray:
-        WT, zeta = batch.directions(t + c * s, q + (c * s)[:, None] * q_dot)
+    def gamma(t: np.ndarray, q: np.ndarray) -> np.ndarray:
+        WT, zeta = batch.directions(t, q)
         return times(WT, u) + zeta
 
-    total = np.zeros((t.size, batch.n_rows))
+    return rate_along(gamma, t, q, batch.q_dot(t, q, u), dt)
+
+
+def rate_along(
+    f: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    t: np.ndarray,
+    q: np.ndarray,
+    q_dot: np.ndarray,
+    dt: np.ndarray,
+) -> np.ndarray:
+    """df/dt of f(t, q), shape (n, ...), along q', by differences of sixth order.
+
+    Taken over a fiftieth of the time `dt` in which the motion is smooth: the error left in what the rate changes after that time is
+    some fifty roundings.
+    """
+    s, total = 0.02 * dt, 0.0
     for c, weight in ((1.0, 0.75), (2.0, -0.15), (3.0, 1.0 / 60.0)):
-        total += weight * (gamma(c) - gamma(-c))
-    return total / s[:, None]
+        way = (c * s)[:, None] * q_dot
+        total = total + weight * (f(t + c * s, q + way) - f(t - c * s, q - way))
+    return total / np.reshape(s, (-1,) + (1,) * (np.ndim(total) - 1))

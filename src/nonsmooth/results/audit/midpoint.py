@@ -473,8 +473,8 @@ def directions_against_gaps(audit: Audit, batch: Batch, s: Steps) -> None:
     if batch.n_N == 0 or len(s) == 0:
         return
     k = evenly(len(s), 50)
-    t, q, u, dt = s.t_B[k], s.q_B[k], s.u_B[k], s.dt[k]
-    q_dot, h = batch.q_dot(t, q, u), 0.02 * dt
+    t, q, u = s.t_B[k], s.q_B[k], s.u_B[k]
+    q_dot, h = batch.q_dot(t, q, u), 0.02 * (s.t_E[k] - t)
     WT, zeta = batch.directions(t, q)
     claimed = (np.einsum("nri,ni->nr", WT, u) + zeta)[:, : batch.n_N]
     way = h[:, None] * q_dot

@@ -18,7 +18,7 @@ import numpy as np
 from nonsmooth._core.records.laws import COULOMB_1D, COULOMB_2D, DISK, FREE, INTERVAL
 from nonsmooth.results.audit.batch import Batch, times
 from nonsmooth.results.audit.checks import dot
-from nonsmooth.results.audit.joints import rates_of_directions
+from nonsmooth.results.audit.joints import rate_along, rates_of_directions
 from nonsmooth.results.audit.laws import rows_of
 
 SUBSTEPS = (2, 4, 6, 8)
@@ -132,10 +132,7 @@ class FixedModes:
         out[:, : b.n_q], out[:, b.n_q : b.n_q + b.n_u] = q_dot, a
         inertia = np.zeros(t.size)
         if self.varies:
-            s = 0.01 * self.dt
-            way = s[:, None] * q_dot
-            change = b.mass(t + s, q + way) - b.mass(t - s, q - way)
-            inertia = 0.25 * dot(u, times(change, u)) / s
+            inertia = 0.5 * dot(u, times(rate_along(b.mass, t, q, q_dot, self.dt), u))
         out[:, -2], out[:, -1] = dot(u, h) + inertia, power
         return out
 
