@@ -91,3 +91,24 @@ def test_a_span_split_near_an_impact_has_the_same_events(locate):
             second = ns.simulate(BALL, (t, 2), first.q[:, -1], first.u[:, -1], locate=locate)
             assert [e.kind for e in [*first.events, *second.events]] == ["impact"] * 3
             np.testing.assert_allclose(second.q[0, -1], whole.q[0, -1], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        ns.Moreau(dt=0.05),
+        ns.Theta(dt=0.05, theta=0.5),
+        ns.Theta(dt=0.05, theta=1.0),
+        ns.GeneralizedAlpha(dt=0.05),
+        ns.EventCapturing(tableau="radau3", dt=0.05),
+        ns.EventCapturing(tableau="lobatto2", dt=0.05),
+        ns.ExtrapolatedMoreau(rtol=1e-6),
+    ],
+    ids=lambda method: f"{method.name}-{getattr(method, 'theta', getattr(method, 'tableau', ''))}",
+)
+def test_a_force_that_jumps_at_a_breakpoint_is_asked_before_it(method):
+    """A step that ends on the breakpoint belongs to what was before, whatever the function says of that very instant."""
+    system = ns.MechanicalSystem(1.0, lambda t, q, u: np.array([1.0 if t < 3.3 else -3.0]))
+    result = ns.simulate(system, (2.3, 3.8), [0.0], [0.0], method=method, breakpoints=[3.3])
+    assert abs(result.u[0, -1] + 0.5) < 1e-12
+    assert 3.3 in result.t

@@ -84,6 +84,7 @@ class Scheme:
     )
     contacts: ClassVar[bool] = True  # whether it carries contacts and friction
     drives: ClassVar[bool] = False  # whether it finds inputs that act along directions of their own (`Servo`)
+    asks_at_end: ClassVar[bool] = True  # whether its step asks functions of the model at its end
     shows_own: ClassVar[bool] = False  # whether results show what it remembers (see `fields`)
     compile_seconds: ClassVar[int | None] = None  # to a first result when no kernel is there, if known
     locates: ClassVar[bool] = (

@@ -36,6 +36,7 @@ class Moreau(ConstantStep):
     order = 1
     step = moreau_step
     loop = run_moreau
+    asks_at_end = False
 
     def __post_init__(self):
         object.__setattr__(self, "dt", checked_step(self.dt))

@@ -22,6 +22,7 @@ from nonsmooth._core.stepping.watch import look
 from nonsmooth.schemes.base import Plan
 
 LOG_ROWS = 4096
+BLUR = 4 * np.finfo(float).eps  # of an instant: on which side of a breakpoint it lies
 
 
 class SchemeRun:
@@ -267,7 +268,13 @@ class ConstantStepRun(SchemeRun):
     def begin_segment(self, t_begin: float, t_end: float) -> None:
         super().begin_segment(t_begin, t_end)
         n, dt = self.scheme.steps_in(t_begin, t_end), self.scheme.dt
-        self._set_steps(dt, t_end - (t_begin + (n - 1) * dt), n)
+        t_last = t_begin + (n - 1) * dt
+        dt_last = t_end - t_last
+        if (
+            not self.clock.tail and self.scheme.asks_at_end
+        ):  # functions may jump at a breakpoint: they are asked before it
+            dt_last -= BLUR * max(abs(t_begin), abs(t_end))
+        self._set_steps(dt, dt_last, n)
 
     def stop_at(self, t: float) -> None:
         super().stop_at(t)

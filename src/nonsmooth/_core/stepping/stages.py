@@ -59,6 +59,7 @@ STALLED = 1e-11  # ... and one that does not get smaller any more
 FARTHEST = 2.0  # steps of the one before whose slopes it can tell
 SAME = 1e-12  # part of a step by which two of the same length may differ
 REACH = 1e-7
+BLUR = 1e-15  # of an instant: on which side of a breakpoint it lies
 ROUNDED = 1e-10  # part of its terms below which an acceleration is none
 
 CaptureControl = scalars(
@@ -322,7 +323,13 @@ def end_of_step(scene, own, capture, begin, at_scene, at_begin, t, dt):
     combine(scene.model, own, begin, dt, s, s)
     for i in range(size.n_rows):
         capture.shift[s, i] = capture.shift[s - 1, i]
-    return stage(at_scene, state_reference(own.trial), at_begin, t + dt, s)
+    return stage(at_scene, state_reference(own.trial), at_begin, time_of_stage(scene, own, t, dt, s), s)
+
+
+@phase
+def time_of_stage(scene, own, t, dt, k):
+    """Where functions are asked in stage k: before the end of a segment, not on it, since they may jump there."""
+    return min(t + own.c[k] * dt, max(t, scene.ask.t_stop - BLUR * (abs(t) + dt)))
 
 
 @phase
@@ -348,7 +355,9 @@ def explicit_sweeps(scene, own, capture, begin, at_scene, at_begin, t, dt):
     for _ in range(MOST_ITERATIONS):
         for k in range(0 if capture.control.index_2 else 1, s + 1):
             combine(scene.model, own, begin, dt, k, k)
-            status = stage(at_scene, state_reference(own.trial), at_begin, t + own.c[k] * dt, k)
+            status = stage(
+                at_scene, state_reference(own.trial), at_begin, time_of_stage(scene, own, t, dt, k), k
+            )
             if status != OK:
                 return status
         if not capture.control.index_2:
@@ -373,9 +382,13 @@ def newton(scene, own, capture, begin, at_scene, at_begin, t, dt):
         for k in range(1, s):
             at_stage(scene.model, own, capture, begin, dt, k)
             if control.unloaded:
-                status = free_stage(at_scene, state_reference(own.trial), t + own.c[k] * dt, k)
+                status = free_stage(
+                    at_scene, state_reference(own.trial), time_of_stage(scene, own, t, dt, k), k
+                )
             else:
-                status = stage(at_scene, state_reference(own.trial), at_begin, t + own.c[k] * dt, k)
+                status = stage(
+                    at_scene, state_reference(own.trial), at_begin, time_of_stage(scene, own, t, dt, k), k
+                )
             if status != OK:
                 return status
         change = newton_change(scene.model, scene.work, own, capture, dt)
