@@ -254,3 +254,18 @@ def test_audit_accepts_a_mapping_without_totals():
     }  # fmt: skip
     system = ns.MechanicalSystem(1.0, spring).bind(0.0, np.zeros(1), np.zeros(1))
     assert audit_moreau(system, columns).ok  # a run of no length: its start was looked at
+
+
+@pytest.mark.parametrize("length", [1e-2, 1.0, 200.0])
+def test_a_block_that_rocks_to_rest_is_no_alarm(length):
+    """The impulse that ends the rocking takes all impacts left out; at rest four rows hold three velocities, in any units."""
+    world = ns.World(gravity=(0, -9.81))
+    tilt, half = 0.05, 0.2 * length
+    height = 0.5 * length * np.cos(tilt) + 1.2 * half * np.sin(tilt)
+    block = world.add(
+        ns.Body(shape=ns.Box((2 * half, length)), density=1000.0, position=(0, height), angle=tilt)
+    )
+    world.contact(block, ns.HalfPlane(), restitution=0.0, friction=0.8)
+    result = ns.simulate(world, (0, 9 * np.sqrt(length / 9.81)), rtol=1e-6)
+    assert result.audit.ok, str(result.audit)
+    assert abs(result.q[1, -1] - 0.5 * length) < 1e-6 * length

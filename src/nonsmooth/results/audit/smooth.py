@@ -104,14 +104,27 @@ class FixedModes:
                 lower[:, rows, normal] = np.where(slips[:, None], -mu * along, 0.0)
 
     def _solved(self, K: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """K^-1 right; the shortest solution where constraints depend on each other."""
+        """K^-1 right; the shortest solution where constraints depend on each other.
+
+        Velocities are measured by their masses, forces by what they do to them: ranks do not depend on units.
+        """
+        n_u = self.batch.n_u
+        unit = np.ones(right.shape)
+        unit[:, :n_u] /= np.sqrt(np.maximum(np.einsum("nii->ni", K[:, :n_u, :n_u]), np.finfo(float).tiny))
+        force = np.linalg.norm(unit[:, :n_u, None] * K[:, :n_u, n_u:], axis=1)
+        unit[:, n_u:] = np.divide(1.0, force, out=unit[:, n_u:], where=force > 0.0)
+        K = K * unit[:, None, :]
+        size = np.max(np.abs(K), axis=2)
+        row = np.divide(1.0, size, out=np.ones_like(size), where=size > 0.0)
+        return unit * self._solved_scaled(row[..., None] * K, row * right)
+
+    def _solved_scaled(self, K: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The same for equations and unknowns of size one."""
         if not self.redundant:
             try:
                 x = np.linalg.solve(K, right[..., None])[..., 0]
                 if self.redundant is None:
-                    size = np.max(np.abs(K), axis=(1, 2)) * np.max(np.abs(x), axis=1) + np.max(
-                        np.abs(right), axis=1
-                    )
+                    size = np.max(np.abs(x), axis=1) + np.max(np.abs(right), axis=1)
                     off = np.max(np.abs(times(K, x) - right), axis=1)
                     self.redundant = bool(np.any(off > 1e-9 * size))
                 if not self.redundant:
