@@ -74,15 +74,15 @@ class NotCompiled:
 
     def __init__(self, t_fail=np.inf, delay=0.0):
         self.t_fail, self.delay = t_fail, delay
-        self.left, self.timer = 0, None
+        self.t_armed, self.timer = np.inf, None
 
-    def interrupt_after(self, calls, seconds):
-        """Ctrl-C some time after so many calls."""
-        self.timer, self.left = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)), calls
+    def interrupt_after(self, t, seconds):
+        """Ctrl-C some time after the run, not its set-up, has come to t."""
+        self.timer, self.t_armed = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)), t
 
     def __call__(self, t):
-        self.left -= 1
-        if self.left == 0 and self.timer is not None:
+        if self.t_armed < t < self.t_armed + 1.0:
+            self.t_armed = np.inf
             self.timer.start()
         if t > self.t_fail:
             raise KeyError("no such thing")
@@ -128,7 +128,7 @@ def test_interrupt_inside_a_python_function(name):
     system = ns.MechanicalSystem(np.eye(1), force, ns.Contact(gap))
     ns.simulate(system, (0, 0.01), [1.0], [0.0], dt=1e-3)
     for k in range(12):
-        python.interrupt_after(100, 1e-3 + 0.37e-3 * k)
+        python.interrupt_after(1.0, 1e-3 + 0.37e-3 * k)
         with pytest.raises(KeyboardInterrupt) as caught:
             ns.simulate(system, (0, 1e6), [1.0], [0.0], dt=1e-3, every=100_000)
         assert caught.value.partial.status == -2
