@@ -186,7 +186,9 @@ def test_shapes_are_checked():
         MechanicalSystem(np.eye(2), lambda t, q, u: -q).bind(T, Q, U[:2])
     with pytest.raises(InputError, match="class Contact are wanted"):
         MechanicalSystem(1.0, force, contacts=[walls])
-    with pytest.raises(InputError, match="class FrictionElement are wanted"):
+    with pytest.raises(InputError, match="class FrictionElement are wanted; give it as `contacts=`"):
         MechanicalSystem(1.0, force, [], Contact(walls))  # a contact outside of the list
+    with pytest.raises(InputError, match="give it as `joints=`"):
+        MechanicalSystem(1.0, force, Joint(walls))
     with pytest.raises(NonFiniteError, match="mass"):
         MechanicalSystem([[np.nan]], force)

@@ -113,11 +113,11 @@ class MechanicalSystem:
         self._given = mass, force
         self.mass = mass if callable(mass) else _constant_mass(_constant(mass, "mass", "a matrix", 2))
         self.force = force if callable(force) else _constant_force(_constant(force, "force", "a vector", 1))
-        self.contacts = _collect(contacts, Contact, "contacts")
-        self.friction = _collect(friction, FrictionElement, "friction")
-        self.elements = _collect(elements, SetValuedElement, "elements")
-        self.joints = _collect(joints, Joint, "joints")
-        self.nonholonomic = _collect(nonholonomic, NonholonomicConstraint, "nonholonomic")
+        self.contacts = _collect(contacts, Contact)
+        self.friction = _collect(friction, FrictionElement)
+        self.elements = _collect(elements, SetValuedElement)
+        self.joints = _collect(joints, Joint)
+        self.nonholonomic = _collect(nonholonomic, NonholonomicConstraint)
         self.parameters = Parameters(params)
         self.kinematics = kinematics
         self.potential = potential
@@ -248,12 +248,24 @@ def _constant_force(vector):
     return force
 
 
-def _collect(items, kind, argument):
+#: Which argument of a system takes objects of which class.
+_PLACES = {
+    Contact: "contacts", FrictionElement: "friction", SetValuedElement: "elements", Joint: "joints",
+    NonholonomicConstraint: "nonholonomic",
+}  # fmt: skip
+
+
+def _collect(items, kind):
+    argument = _PLACES[kind]
     # a single object of whatever class is judged like one in a list
     items = tuple(items) if isinstance(items, Iterable) else (items,)
     for item in items:
         if not isinstance(item, kind):
-            raise InputError(f"`{argument}` contains {item!r}: objects of class {kind.__name__} are wanted.")
+            other = _PLACES.get(type(item))
+            cure = f"; give it as `{other}=`" if other else ""
+            raise InputError(
+                f"`{argument}` contains {item!r}: objects of class {kind.__name__} are wanted{cure}."
+            )
         if getattr(item, "bodies", None) is not None:
             raise InputError(
                 f"`bodies` of {item.name or argument!r} is for worlds: add it to its `World` instead."
