@@ -1,5 +1,7 @@
 """The model protocol: order of laws and rows, plain NumPy answers against formulas, parameters without recompilation."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from nonsmooth import (
     MechanicalSystem,
     NonholonomicConstraint,
     SetValuedElement,
+    simulate,
 )
 from nonsmooth.errors import InputError, ModelError, NonFiniteError, ShapeError
 
@@ -192,3 +195,39 @@ def test_shapes_are_checked():
         MechanicalSystem(1.0, force, Joint(walls))
     with pytest.raises(NonFiniteError, match="mass"):
         MechanicalSystem([[np.nan]], force)
+
+
+def test_constants_stand_for_functions_that_do_not_change():
+    """Directions, surface velocities and Jacobians as arrays give the motion of the functions, and survive a copy."""
+    gap = lambda t, q: q[1] - 0.1  # noqa: E731
+    given = dict(restitution=0.3, friction=0.4, name="floor")
+    functions = Contact(
+        gap,
+        tangent=lambda t, q: np.array([1.0, 0.0]),
+        surface_velocity=lambda t, q: np.array([-0.5]),
+        jacobian=lambda t, q: np.array([[0.0, 1.0]]),
+        **given,
+    )
+    constants = Contact(gap, tangent=[1, 0], surface_velocity=-0.5, jacobian=[[0, 1]], **given)
+    rough = FrictionElement(lambda t, q: np.array([1.0, 0.0]), 0.2, lambda t, q: 0.1)
+    rough_constant = FrictionElement([1.0, 0.0], 0.2, 0.1)
+    runs = [
+        simulate(
+            MechanicalSystem(np.eye(2), [0.0, -9.81], *laws), (0.0, 1.0), [0.0, 0.3], [1.0, 0.0], dt=1e-3
+        )
+        for laws in ((functions, rough), (constants, rough_constant))
+    ]
+    np.testing.assert_array_equal(runs[0].q, runs[1].q)
+    np.testing.assert_array_equal(runs[0].u, runs[1].u)
+    again = pickle.loads(pickle.dumps(rough_constant))  # noqa: S301
+    assert again.limit == 0.2 and np.array_equal(again.direction, [1.0, 0.0])
+    with pytest.raises(NonFiniteError, match="`tangent` of contact 'floor'"):
+        Contact(gap, tangent=[np.nan, 0.0], **given)
+    with pytest.raises(
+        InputError, match="`direction` of friction element is 'x': a function, a number or an array"
+    ):
+        FrictionElement("x", 1.0)
+    with pytest.raises(ShapeError, match="tangent of contact 'floor'"):
+        MechanicalSystem(np.eye(2), [0.0, -9.81], Contact(gap, tangent=[1.0, 0.0, 0.0], **given)).bind(
+            0.0, np.ones(2), np.ones(2)
+        )

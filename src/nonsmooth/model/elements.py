@@ -79,8 +79,26 @@ def _owner(kind: str, name) -> str:
 
 def _check_function(value, attribute: str, owner: str, optional: bool = True) -> None:
     if not callable(value) and not (optional and value is None):
-        cure = f", {attribute}=lambda t, q: np.array({value!r})" if np.ndim(value) == 1 else ""
-        raise InputError(f"`{attribute}` of {owner} is {value!r}: a function is wanted{cure}.")
+        raise InputError(f"`{attribute}` of {owner} is {value!r}: a function is wanted.")
+
+
+def _function_or_constant(value, attribute: str, owner: str, optional: bool = True):
+    """What may be given as a function of (t, q) or, where it does not change, as a number or an array."""
+    if callable(value) or (optional and value is None):
+        return value
+    try:
+        if value is None:  # NumPy would take it for NaN
+            raise TypeError("None is no number")
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as exc:
+        raise InputError(
+            f"`{attribute}` of {owner} is {value!r}: a function, a number or an array is wanted."
+        ) from exc
+    if not np.all(np.isfinite(array)):
+        raise NonFiniteError(
+            f"`{attribute}` of {owner} contains NaN or infinite entries: give finite numbers."
+        )
+    return array
 
 
 @dataclass
@@ -96,13 +114,13 @@ class Contact:
     friction : float or (m,), or callable ``friction(p)`` or ``friction(t, q, u[, p]) -> float or (m,)``
         Coulomb coefficient mu >= 0; ``inf`` means "always sticks while closed", less than 1e-100 counts as 0. A function of the
         state (Stribeck) is evaluated where bounds of forces are: with the true normal force, in every scheme.
-    tangent : callable ``tangent(t, q[, p]) -> (n,) or (n, k m)``
+    tangent : callable ``tangent(t, q[, p]) -> (n,) or (n, k m)``, or a constant array
         Directions W_T in columns, k = 1 (line) or 2 (isotropic disk) per contact.
-    surface_velocity : callable ``(t, q[, p]) -> float or (k m,)``
+    surface_velocity : callable ``(t, q[, p]) -> float or (k m,)``, or a constant
         Added to W_T^T u, e.g. minus the speed of a belt.
     tangential_restitution : float or (m,), or callable of ``p``
         e_T in [0, 1].
-    jacobian : callable ``jacobian(t, q[, p]) -> (m, n_q)``
+    jacobian : callable ``jacobian(t, q[, p]) -> (m, n_q)``, or a constant array
         dg/dq; found automatically if left out.
     jacobian_rate : callable ``(t, q, u[, p]) -> (m,)``
         d/dt(W_N^T) u + d zeta/dt, needed by acceleration-level schemes; found automatically if left out.
@@ -118,10 +136,10 @@ class Contact:
     gap: Callable
     restitution: Any = 0.0
     friction: Any = 0.0
-    tangent: Callable | None = None
-    surface_velocity: Callable | None = None
+    tangent: Any = None
+    surface_velocity: Any = None
     tangential_restitution: Any = 0.0
-    jacobian: Callable | None = None
+    jacobian: Any = None
     jacobian_rate: Callable | None = None
     size: int | None = None
     name: str | Sequence[str] | None = None
@@ -137,8 +155,11 @@ class Contact:
         )
         if not callable(self.friction):
             self.friction = without_underflow(self.friction)
-        for attribute in ("gap", "tangent", "surface_velocity", "jacobian", "jacobian_rate", "tangent_rate"):
+        for attribute in ("gap", "jacobian_rate", "tangent_rate"):
             _check_function(getattr(self, attribute), attribute, owner)
+        self.tangent = _function_or_constant(self.tangent, "tangent", owner)
+        self.surface_velocity = _function_or_constant(self.surface_velocity, "surface_velocity", owner)
+        self.jacobian = _function_or_constant(self.jacobian, "jacobian", owner)
         if self.gap is None:
             raise InputError(f"`gap` of {owner} is missing.")
         if self.has_friction and self.tangent is None:
@@ -159,25 +180,26 @@ class FrictionElement:
 
     Parameters
     ----------
-    direction : callable ``direction(t, q[, p]) -> (n,) or (n, k)``
+    direction : callable ``direction(t, q[, p]) -> (n,) or (n, k)``, or a constant array
         k = 1 (line) or 2 (disk) directions in columns.
     limit : float or callable ``limit(t, q, u[, p]) -> float``
         Largest friction force.
-    surface_velocity : callable ``(t, q[, p]) -> float or (k,)``
+    surface_velocity : callable ``(t, q[, p]) -> float or (k,)``, or a constant
     name : str
     direction_rate : callable ``(t, q, u[, p]) -> (k,)``
         d/dt(W^T) u plus the rate of `surface_velocity`; found automatically if left out.
     """
 
-    direction: Callable
+    direction: Any
     limit: Any
-    surface_velocity: Callable | None = None
+    surface_velocity: Any = None
     name: str | None = None
     direction_rate: Callable | None = None
 
     def __post_init__(self):
         owner = _owner("friction element", self.name)
-        _check_function(self.direction, "direction", owner, optional=False)
+        self.direction = _function_or_constant(self.direction, "direction", owner, optional=False)
+        self.surface_velocity = _function_or_constant(self.surface_velocity, "surface_velocity", owner)
         _check_function(self.direction_rate, "direction_rate", owner)
         if not callable(self.limit):
             self.limit = float(check_coefficient(self.limit, "limit", owner, None)[0])
@@ -227,7 +249,7 @@ class SetValuedElement:
 
     Parameters
     ----------
-    direction : callable ``direction(t, q[, p]) -> (n,) or (n, k)``
+    direction : callable ``direction(t, q[, p]) -> (n,) or (n, k)``, or a constant array
     set : Interval, Ball or ConvexSet
     restitution : float in [0, 1]
     name : str
@@ -235,7 +257,7 @@ class SetValuedElement:
         d/dt(W^T) u; found automatically if left out.
     """
 
-    direction: Callable
+    direction: Any
     set: Interval | Ball | ConvexSet
     restitution: float = 0.0
     name: str | None = None
@@ -243,7 +265,7 @@ class SetValuedElement:
 
     def __post_init__(self):
         owner = _owner("set-valued element", self.name)
-        _check_function(self.direction, "direction", owner, optional=False)
+        self.direction = _function_or_constant(self.direction, "direction", owner, optional=False)
         _check_function(self.direction_rate, "direction_rate", owner)
         if not isinstance(self.set, Interval | Ball | ConvexSet):
             raise InputError(f"`set` of {owner} is {self.set!r}: give an Interval, a Ball or a ConvexSet.")
@@ -259,7 +281,7 @@ class Joint:
     """
 
     constraint: Callable
-    jacobian: Callable | None = None
+    jacobian: Any = None
     name: str | None = None
     jacobian_rate: Callable | None = None
     bodies: Any = None
@@ -267,7 +289,7 @@ class Joint:
     def __post_init__(self):
         owner = _owner("joint", self.name)
         _check_function(self.constraint, "constraint", owner, optional=False)
-        _check_function(self.jacobian, "jacobian", owner)
+        self.jacobian = _function_or_constant(self.jacobian, "jacobian", owner)
         _check_function(self.jacobian_rate, "jacobian_rate", owner)
 
 

@@ -48,8 +48,8 @@ class UserFunction:
 
     Parameters
     ----------
-    function : callable
-        ``f(t, q[, u][, p][, out])``.
+    function : callable or ndarray
+        ``f(t, q[, u][, p][, out])``, or a constant value.
     name : str
         How error messages call it, e.g. ``"force"`` or ``"gap of contact 'wall'"``.
     shape : tuple of int
@@ -61,8 +61,8 @@ class UserFunction:
     """
 
     def __init__(self, function, name, shape, takes_u, parameters: Parameters, transposed=False):
-        self.function = function
-        self.python = plain(function)
+        self.function = _constant(function, takes_u) if isinstance(function, np.ndarray) else function
+        self.python = plain(self.function)
         self.name = name
         self.shape = tuple(shape)
         self.takes_u = takes_u
@@ -255,6 +255,18 @@ def _read_only(array):
     view = array.view() if isinstance(array, np.ndarray) else np.array(array)
     view.flags.writeable = False
     return view
+
+
+def _constant(value: np.ndarray, takes_u: bool) -> Callable:
+    """The function that always returns `value`."""
+
+    def of_position(t, q):
+        return value
+
+    def of_motion(t, q, u):
+        return value
+
+    return of_motion if takes_u else of_position
 
 
 def _form(function: Callable, name: str, base: int):

@@ -110,9 +110,8 @@ class MechanicalSystem:
         draw: Iterable[Shape] | Shape = (),
         sparsity: Any = None,
     ):
-        self._given = mass, force
-        self.mass = mass if callable(mass) else _constant_mass(_constant(mass, "mass", "a matrix", 2))
-        self.force = force if callable(force) else _constant_force(_constant(force, "force", "a vector", 1))
+        self.mass = mass if callable(mass) else _constant(mass, "mass", "a matrix", 2)
+        self.force = force if callable(force) else _constant(force, "force", "a vector", 1)
         self.contacts = _collect(contacts, Contact)
         self.friction = _collect(friction, FrictionElement)
         self.elements = _collect(elements, SetValuedElement)
@@ -180,7 +179,7 @@ class MechanicalSystem:
     def __reduce__(self):
         # copies share functions and values; locks and compiled code are made anew
         given = (
-            *self._given, self.contacts, self.friction, self.elements, self.joints, self.nonholonomic,
+            self.mass, self.force, self.contacts, self.friction, self.elements, self.joints, self.nonholonomic,
             self.params or None, self.kinematics, self.potential, self.force_tangents, self.quaternions, self.name,
             self.draw, self.sparsity,
         )  # fmt: skip
@@ -232,20 +231,6 @@ def _constant(value, argument, form, ndim):
     if not np.all(np.isfinite(array)):
         raise NonFiniteError(f"`{argument}` contains NaN or infinite entries: give finite numbers.")
     return array.reshape((1,) * ndim) if array.ndim == 0 else array
-
-
-def _constant_mass(matrix):
-    def mass(t, q):
-        return matrix
-
-    return mass
-
-
-def _constant_force(vector):
-    def force(t, q, u):
-        return vector
-
-    return force
 
 
 #: Which argument of a system takes objects of which class.
