@@ -1,6 +1,6 @@
 """Runs of the shipped problems, bit for bit against those of an earlier commit.
 
-    python benchmarks/same_runs.py REVISION [--steps 2000] [--methods moreau psor extrapolated-moreau]
+    python benchmarks/same_runs.py REVISION [--steps 2000] [--methods moreau psor event-driven ...]
 
 REVISION is checked out into a temporary folder and runs there, in a process of its own with the same interpreter. A run that differs is
 printed with the first column that does, and by how much there and at the end, relative to the largest entry of the run.
@@ -19,14 +19,22 @@ import numpy as np
 import nonsmooth as ns
 
 ROOT = Path(__file__).parents[1]
+ASKED = {
+    "moreau": lambda dt: ns.Moreau(dt=dt, solver=ns.Exact()),
+    "psor": lambda dt: ns.Moreau(dt=dt, solver=ns.PSOR()),
+    "theta": lambda dt: ns.Theta(dt=dt),
+    "schatzman-paoli": lambda dt: ns.SchatzmanPaoli(dt=dt),
+    "generalized-alpha": lambda dt: ns.GeneralizedAlpha(dt=dt),
+    "extrapolated-moreau": lambda dt: ns.ExtrapolatedMoreau(rtol=1e-6),
+    "adaptive-moreau": lambda dt: ns.AdaptiveMoreau(tol=1e-4),
+    "event-driven": lambda dt: ns.EventDriven(rtol=1e-6),
+    "event-driven, stiff": lambda dt: ns.EventDriven(rtol=1e-6, integrator="Radau"),
+    "event-driven, energetic": lambda dt: ns.EventDriven(rtol=1e-6, restitution="energetic"),
+    "event-capturing": lambda dt: ns.EventCapturing("radau5", dt=10 * dt),
+    "event-capturing, complementary": lambda dt: ns.EventCapturing("rk4", dt=dt, stages="complementarity"),
+    "event-capturing, index 2": lambda dt: ns.EventCapturing("radau3", dt=dt, form="index-2"),
+}
 METHODS = ("moreau", "psor", "extrapolated-moreau")
-
-
-def settings(method, dt):
-    """Arguments of `simulate` for one of `METHODS`."""
-    if method == "extrapolated-moreau":
-        return {"method": method, "rtol": 1e-6}
-    return {"method": ns.Moreau(dt=dt, solver=ns.PSOR() if method == "psor" else ns.Exact())}
 
 
 def run(name, method, steps):
@@ -35,7 +43,12 @@ def run(name, method, steps):
     dt = problem.dt or 1e-3
     try:
         result = ns.simulate(
-            problem.system, (0.0, steps * dt), problem.q0, problem.u0, audit=False, **settings(method, dt)
+            problem.system,
+            (0.0, steps * dt),
+            problem.q0,
+            problem.u0,
+            audit=False,
+            method=ASKED[method](dt),
         )
     except ns.NonsmoothError as error:
         partial = getattr(error, "partial", None)
@@ -91,7 +104,7 @@ def main():
     )
     parser.add_argument("revision", nargs="?")
     parser.add_argument("--steps", type=int, default=2000)
-    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=tuple(ASKED))
     parser.add_argument("--keep", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.keep:

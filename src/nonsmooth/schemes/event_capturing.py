@@ -1,6 +1,6 @@
 """The scheme `event-capturing` (Acary 2012, sec. 5): a Runge-Kutta method of order p in smooth phases, short critical steps between.
 
-Equations in `_core.stepping.stages` (the stages, (62)-(64)) and `_core.stepping.event_capturing` (Algorithm 1).
+Equations in `_core.stepping.event_capturing`: `stages` (the stages, (62)-(64)) and `step` (Algorithm 1).
 """
 
 from __future__ import annotations
@@ -174,7 +174,8 @@ class EventCapturingRun(SchemeRun):
     """A run of `EventCapturing` in progress."""
 
     def __init__(self, scheme: EventCapturing, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
-        from nonsmooth._core.stepping import event_capturing, smooth_motion, stages
+        from nonsmooth._core.stepping.event_capturing import records, stage, step
+        from nonsmooth._core.stepping.event_driven.records import make_own
 
         if np.any(model.laws.kind == USER_SET):
             law = model.laws.name[int(np.argmax(model.laws.kind == USER_SET))]
@@ -183,19 +184,19 @@ class EventCapturingRun(SchemeRun):
             )
         table, size = scheme.table, model.size()
         estimator, A2, E, inverse = matrices(table.name)
-        self.own = smooth_motion.make_own(parts_of_motion(), size, table.A, table.c, estimator)
+        self.own = make_own(parts_of_motion(), size, table.A, table.c, estimator)
         reach = np.array(model.differentiator.scales["q"], dtype=float)
-        self.capture = stages.make_capture(size, table.stages, A2, E, inverse, reach)
+        self.capture = records.make_capture(size, table.stages, A2, E, inverse, reach)
         super().__init__(
             scheme, model, t, q, u, plan,
             parts={
-                "step": (event_capturing.event_capturing_step, STEP),
-                "between": (event_capturing.event_capturing_between, BETWEEN),
+                "step": (step.event_capturing_step, STEP),
+                "between": (step.event_capturing_between, BETWEEN),
                 "own": Reference(self.own), "control": Reference(self.capture),
             },
         )  # fmt: skip
         if not scheme.acceleration_term:
-            self.scene.model.at.kappa = address(stages.no_acceleration_term, VECTOR)
+            self.scene.model.at.kappa = address(stage.no_acceleration_term, VECTOR)
         span = plan.segments[-1][1] - t if plan.segments else 1.0
         self._ask(scheme, table, span, time_scale(model, t, q, u, 50.0 * span))
         self.own.scale[:] = np.abs(np.concatenate([q, u]))

@@ -1,7 +1,6 @@
 """The scheme `event-driven`: smooth phases by a Runge-Kutta method, every impact and change of mode located.
 
-Equations in `_core.stepping.smooth_motion` (motion in given modes), `transitions` (impacts, new modes, accumulation) and `event_driven`
-(the step).
+Equations in `_core.stepping.event_driven`: `step`, `motion` (in given modes), `transition` (`impact`, `modes`, `rest`).
 """
 
 from __future__ import annotations
@@ -127,25 +126,37 @@ class EventDriven(Scheme):
 @cache
 def parts_of_motion(stiff=False):
     """Addresses of the parts that steps in given modes and transitions are made of, by name."""
-    from nonsmooth._core.stepping import event_driven, paradox, smooth_motion, transitions
-
-    homes = {**vars(smooth_motion), **vars(event_driven), **vars(transitions), **vars(paradox)}
-    if stiff:
-        from nonsmooth._core.stepping.stiff_motion import integrate_stiff
-
-        homes["integrate"] = integrate_stiff
-    return address_record(
-        **{name: (homes[name], signature) for name, signature in smooth_motion.PARTS.items()},
-        process=impact_process_part(),
+    from nonsmooth._core.stepping.event_driven import (
+        end_of_step,
+        modes,
+        motion,
+        paradox,
+        records,
+        rest,
+        runge_kutta,
+        step,
+        transition,
     )
+
+    if stiff:
+        from nonsmooth._core.stepping.event_driven.stiff_motion import integrate_stiff as integrate
+    else:
+        integrate = runge_kutta.integrate
+    functions = {
+        "accelerate": motion.accelerate, "integrate": integrate, "begin_trial": step.begin_trial, "hold": end_of_step.hold,
+        "finish": end_of_step.finish, "transition": transition.transition, "look": transition.look, "settle": modes.settle,
+        "rest": rest.rest, "jam": paradox.jam,
+    }  # fmt: skip
+    parts = {name: (functions[name], signature) for name, signature in records.PARTS.items()}
+    return address_record(**parts, process=impact_process_part())
 
 
 @cache
 def impact_process_part() -> Late:
     """Impacts as a process, compiled when the first of them happens."""
-    from nonsmooth._core.stepping import impact_process, smooth_motion
+    from nonsmooth._core.stepping.event_driven import impact_process, records
 
-    return Late(impact_process.impact_process, smooth_motion.SETTLE)
+    return Late(impact_process.impact_process, records.SETTLE)
 
 
 def ask_restitution(own, restitution: str) -> None:
@@ -159,7 +170,7 @@ def ask_restitution(own, restitution: str) -> None:
 def _tableau(method):
     """A with b as its last row, c, and the error estimators of an integrator, as the steps take them."""
     if method.kind != EXPLICIT:
-        from nonsmooth._core.stepping.stiff_motion import tableau as radau
+        from nonsmooth._core.stepping.event_driven.stiff_motion import tableau as radau
 
         return radau()
     s, tableau = method.stages, method.tableau
@@ -173,7 +184,7 @@ class EventDrivenRun(SchemeRun):
     def __init__(
         self, scheme: EventDriven, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan, n_own: int = 0
     ):
-        from nonsmooth._core.stepping import smooth_motion
+        from nonsmooth._core.stepping.event_driven.records import make_own
         from nonsmooth.integrators.tableaus import get_method
 
         why = scheme.refuses(model)
@@ -182,7 +193,7 @@ class EventDrivenRun(SchemeRun):
         method = get_method(scheme.integrator)
         parts = parts_of_motion(scheme.integrator == STIFF)
         A, c, E = _tableau(method)
-        self.own = smooth_motion.make_own(parts, model.size(), A, c, E, n_own)
+        self.own = make_own(parts, model.size(), A, c, E, n_own)
         super().__init__(scheme, model, t, q, u, plan, parts=self.parts_of_run(scheme, model), n_own=n_own)
         span = plan.segments[-1][1] - t if plan.segments else 1.0
         self.set_controls(self.own.control, scheme, method, span)
@@ -201,14 +212,14 @@ class EventDrivenRun(SchemeRun):
 
     def parts_of_run(self, scheme, model) -> dict[str, Any]:
         """Step, state inside a step, own record."""
-        from nonsmooth._core.stepping import event_driven
+        from nonsmooth._core.stepping.event_driven.step import event_driven_between, event_driven_step
 
         parts = {
-            "step": (event_driven.event_driven_step, STEP), "between": (event_driven.event_driven_between, BETWEEN),
+            "step": (event_driven_step, STEP), "between": (event_driven_between, BETWEEN),
             "own": Reference(self.own),
         }  # fmt: skip
         if scheme.integrator == STIFF:
-            from nonsmooth._core.stepping.stiff_motion import make_stiff
+            from nonsmooth._core.stepping.event_driven.stiff_motion import make_stiff
 
             parts["projection"] = Reference(make_stiff(model.n_q + model.n_u))
         return parts

@@ -130,20 +130,24 @@ class VariedRun(EventDrivenRun):
 
     def parts_of_run(self, scheme, model) -> dict[str, Any]:
         """The step of `event-driven` in the place of the base, and the record of the derivatives around it."""
-        from nonsmooth._core.stepping import directional, smooth_motion, variation
+        from nonsmooth._core.stepping import directional, variation
+        from nonsmooth._core.stepping.event_driven.records import make_own
 
         parts = super().parts_of_run(scheme, model)
         record = model.record(scheme.asks)
         size = record.size
         laws = type(record.laws)(*(column.copy() for column in record.laws))
         by_mu, by_e = _coefficients_by_parameters(model, self.columns.by_p, max(size.n_laws, 1))
-        homes = {**vars(directional), **vars(variation), "between": parts["between"][0]}
+        functions = {
+            "between": parts["between"][0], "moved": directional.moved, "derive": directional.derive,
+            "vary_step": variation.vary_step, "vary_transition": variation.vary_transition,
+        }  # fmt: skip
         at = address_record(
-            varied=0, **{name: (homes[name], signature) for name, signature in directional.PARTS.items()}
+            varied=0, **{name: (functions[name], signature) for name, signature in directional.PARTS.items()}
         )
         p = record.p.copy()
         own = self.own
-        self.varied_own = smooth_motion.make_own(parts_of_motion(), size, own.A, own.c, own.E)
+        self.varied_own = make_own(parts_of_motion(), size, own.A, own.c, own.E)
         ask_restitution(self.varied_own, scheme.restitution)
         self.varied = _scene_beside(scheme, model, record._replace(laws=laws, p=p), self.varied_own)
         at.varied = self.varied.address

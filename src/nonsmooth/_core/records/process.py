@@ -1,4 +1,4 @@
-"""What an impact that is followed as a process (`stepping.impact_process`) is made of."""
+"""What an impact that is followed as a process (`stepping.event_driven.impact_process`) is made of."""
 
 from typing import NamedTuple
 

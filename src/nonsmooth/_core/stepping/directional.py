@@ -28,18 +28,17 @@ from nonsmooth._core.records.scene import (
     state_reference,
 )
 from nonsmooth._core.records.status import OK
-from nonsmooth._core.stepping.phases import copy_state, normalise
-from nonsmooth._core.stepping.smooth_motion import (
+from nonsmooth._core.stepping.event_driven.impact import impact
+from nonsmooth._core.stepping.event_driven.records import (
     AT_END,
     AT_STATE,
-    INFINITY,
-    KIND,
     call_accelerate,
     call_at_end,
     call_at_state,
     own_at,
 )
-from nonsmooth._core.stepping.transitions import impact
+from nonsmooth._core.stepping.event_driven.sizes import INFINITY, KIND
+from nonsmooth._core.stepping.phases import copy_state, normalise
 
 # what is differentiated
 FLOW, EVENT, JUMP, HOLD = 0, 1, 2, 3

@@ -6,9 +6,9 @@ With s_j a number of the start or a parameter, S_j = dx/ds_j of the state x = (q
     event         phi(t, x, p) = 0         tau = dt/ds_j = -(phi_x S^- + phi_p p_j) / (phi_t + phi_x f^-)              (2)
     transition    x^+ = R(t, x^-, p)       S^+ = R_t tau + R_x (S^- + f^- tau) + R_p p_j - f^+ tau                     (3)
 
-Phi is the Runge-Kutta step of `smooth_motion` of the length it had, with its projection onto the constraints, so that (1) is the derivative
+Phi is the Runge-Kutta step of `event_driven` of the length it had, with its projection onto the constraints, so that (1) is the derivative
 of what was computed and as accurate as that; phi is the function of the law whose mode ends, f^- and f^+ are the slopes in the
-modes before and after, R is the impact problem of `transitions` (identity where nothing strikes). The derivatives along
+modes before and after, R is the impact problem of `event_driven.impact` (identity where nothing strikes). The derivatives along
 directions are those of `directional`.
 
 They do not exist at grazing, at events that only happen to fall together, behind impacts that accumulate, and at kinks (an impact on
@@ -47,15 +47,16 @@ from nonsmooth._core.stepping.directional import (
     relative_size,
     variation_at,
 )
-from nonsmooth._core.stepping.phases import copy_state
-from nonsmooth._core.stepping.smooth_motion import (
+from nonsmooth._core.stepping.event_driven.records import (
     AT_STATE,
     call_accelerate,
     call_at_end,
     call_at_state,
     own_at,
 )
-from nonsmooth._core.stepping.transitions import approaching, small, touching
+from nonsmooth._core.stepping.event_driven.sizes import small
+from nonsmooth._core.stepping.event_driven.transition import approaching, touching
+from nonsmooth._core.stepping.phases import copy_state
 
 SAME = 1e-6  # relative difference between instants that are one
 

@@ -8,7 +8,7 @@ Moreau's rule makes of it whose length vanishes, dt -> 0 in
 
 is an impulse that does not vanish: it ends the slip, or turns it to where A > 0 (Genot and Brogliato 1999; Stewart 2000).
 The modes are found with a short dt, the impulses with dt = 0. Where A < 0 and c_N > 0 the contact may open or not: see
-`transitions.accelerations`.
+`acceleration_laws.accelerations`.
 """
 
 from nonsmooth._core.jit import kernel, phase
@@ -17,15 +17,10 @@ from nonsmooth._core.records.laws import CONSTRAINT, DISK, FREE, HALF_LINE, INAC
 from nonsmooth._core.records.scene import scene_at
 from nonsmooth._core.records.status import NO_SOLUTION, OK
 from nonsmooth._core.stepping.books import kinetic_energy
-from nonsmooth._core.stepping.smooth_motion import (
-    AT_STATE,
-    call_at_end,
-    call_settle,
-    delassus,
-    forces,
-    own_at,
-)
-from nonsmooth._core.stepping.transitions import list_impulses, solved
+from nonsmooth._core.stepping.event_driven.impact import list_impulses
+from nonsmooth._core.stepping.event_driven.listed_problem import solved
+from nonsmooth._core.stepping.event_driven.motion import delassus, forces
+from nonsmooth._core.stepping.event_driven.records import AT_STATE, call_at_end, call_settle, own_at
 
 SHORT = 1e-6  # part of the relative velocities by which forces change them in the short dt
 

@@ -27,8 +27,10 @@ from nonsmooth._core.records.laws import CONSTRAINT, COULOMB_1D, COULOMB_2D, DIS
 from nonsmooth._core.records.process import COMPRESSES, EXPANDS, IDLE, POISSON, STAGES
 from nonsmooth._core.records.scene import scene_at
 from nonsmooth._core.records.status import NO_SOLUTION, OK
-from nonsmooth._core.stepping.smooth_motion import INFINITY, REGULARISED, SETTLE, own_at
-from nonsmooth._core.stepping.transitions import solved
+from nonsmooth._core.stepping.event_driven.listed_problem import solved
+from nonsmooth._core.stepping.event_driven.motion import REGULARISED
+from nonsmooth._core.stepping.event_driven.records import SETTLE, own_at
+from nonsmooth._core.stepping.event_driven.sizes import INFINITY
 
 ZERO = 1e-13  # part of the velocities that is none
 AHEAD = 1e-6  # a short part of the process: what has no force yet has one then

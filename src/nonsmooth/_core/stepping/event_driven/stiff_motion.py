@@ -1,6 +1,6 @@
 """Smooth motion in given modes by an implicit method for stiff forces: a step of Radau IIA of order 5, in the place of the explicit one.
 
-With y = (q, u) and f the slopes of `smooth_motion` in the modes of the begin of the step (Hairer, Wanner 1996, IV.8):
+With y = (q, u) and f the slopes of `motion` in the modes of the begin of the step (Hairer, Wanner 1996, IV.8):
 
     Z_i = dt sum_j a_ij f(t + c_j dt, y_0 + Z_j),   i = 1, 2, 3,        y_1 = y_0 + Z_3                                  (8.2)
     error = (mu_0/dt I - J)^-1 (f(t, y_0 + error) + (e_1 Z_1 + e_2 Z_2 + e_3 Z_3)/dt),                                (8.19), (8.20)
@@ -20,7 +20,8 @@ from nonsmooth._core.jit import by_reference, kernel, phase
 from nonsmooth._core.linalg.dense_lu import lu_factor, lu_solve
 from nonsmooth._core.records.scene import STEP, scene_at, state_at, state_reference
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, OK
-from nonsmooth._core.stepping.smooth_motion import KIND, call_accelerate, own_at
+from nonsmooth._core.stepping.event_driven.records import call_accelerate, own_at
+from nonsmooth._core.stepping.event_driven.sizes import KIND
 
 STAGES = 4
 MOST_ITERATIONS = 12
@@ -32,7 +33,7 @@ E_1, E_2, E_3 = (-13.0 - 7.0 * _S6) / 3.0, (-13.0 + 7.0 * _S6) / 3.0, -1.0 / 3.0
 
 
 def tableau():
-    """A (its last row is b), c and the estimators, as `smooth_motion` takes them."""
+    """A (its last row is b), c and the estimators, as `runge_kutta` takes them."""
     A = np.zeros((5, 5))
     A[1, 1:4] = (88 - 7 * _S6) / 360, (296 - 169 * _S6) / 1800, (-2 + 3 * _S6) / 225
     A[2, 1:4] = (296 + 169 * _S6) / 1800, (88 + 7 * _S6) / 360, (-2 - 3 * _S6) / 225

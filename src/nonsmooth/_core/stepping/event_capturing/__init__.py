@@ -1,0 +1,1 @@
+"""Event capturing of high order, compiled: `step` first."""

@@ -1,0 +1,1 @@
+"""Motion in given modes, and what happens between: `event-driven`, compiled: `step` first."""

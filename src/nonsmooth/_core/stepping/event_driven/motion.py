@@ -1,0 +1,219 @@
+"""Smooth motion in given modes: accelerations and forces.
+
+With the mode of every law given the motion is an ordinary differential equation (Acary 2012, index-1 form (62)-(64), with the full
+acceleration term):
+
+    M u' = h + W la,     q' = B u
+    constraint (closed contact, sticking, joint)   W_i^T u' + kappa_i = 0,   kappa = d/dt(W^T) u + d zeta/dt
+    open contact                                   la_i = 0
+    slipping                                       la_T = -mu la_N gamma_T/|gamma_T|, or the bound of an interval or disk
+
+Eliminating u' leaves  sum_j G_ij la_j = -(W_i^T M^-1 h + kappa_i)  for the rows of constraints. Rows that depend on others (a box on
+two corners, redundant joints) are regularised by 1e-12 of the diagonal: of all forces that hold them, those of least size. Where these
+leave their cones when the modes begin although others stay inside (a body wedged in a corner), those nearest to what the laws allowed then.
+"""
+
+from nonsmooth._core.calls.model_functions import call_matrix, call_vector
+from nonsmooth._core.jit import kernel, phase
+from nonsmooth._core.linalg.small import cholesky, lu_solve, solve_lower, solve_lower_transposed
+from nonsmooth._core.records.laws import CONSTRAINT, COULOMB_1D, COULOMB_2D, DISK, INTERVAL, UPPER
+from nonsmooth._core.records.scene import scene_at, state_at
+from nonsmooth._core.records.status import MASS_SINGULAR, NON_FINITE, OK
+from nonsmooth._core.stepping.event_driven.law_functions import acts, law_functions, none_acts
+from nonsmooth._core.stepping.event_driven.records import ACCELERATE, own_at
+from nonsmooth._core.stepping.phases import bounds_of_forces
+
+REGULARISED = 1e-12
+
+
+@kernel(ACCELERATE, part=True)
+def accelerate(at_scene, at_point, at_begin, t, k):
+    """Slopes, forces and the laws' functions at a state, in the modes of the begin of the step: stage `k`."""
+    scene, point, modes = scene_at(at_scene), state_at(at_point), state_at(at_begin).modes
+    own = own_at(scene.at.own)
+    model, work, la, u = scene.model, scene.work, own.La[k], point.u
+    size = model.size
+    flight = k > 0 and none_acts(model, modes)  # (stage 0 tells the size of forces, too)
+    status = evaluate(scene, own, t, point.q, u, flight)
+    if status != OK:
+        return status
+    if size.n_rows > 0 and not flight:
+        delassus(scene, own)
+        forces(scene, own, modes, la, False)
+    else:
+        la[:] = 0.0
+        solve_lower(work.L, work.h, work.du, size.n_u)
+    check = slopes(model, work, u, la, own.K_q[k], own.K_u[k])
+    powers(model, work, own, u, la, k)
+    law_functions(scene, own, modes, la, own.phi[k])
+    return OK if check == 0.0 else NON_FINITE
+
+
+@phase
+def evaluate(scene, own, t, q, u, flight=False):
+    """M, h, W, zeta, kappa, bounds, gaps at a state, and the relative velocities; in free flight without what only forces of laws need."""
+    model, work = scene.model, scene.work
+    at, size, p = model.at, model.size, model.p
+    if not scene.info.ready or not size.constant_M:
+        call_matrix(at.mass, t, q, u, p, work.M)
+        if cholesky(work.M, work.L, size.n_u) != 0:
+            return MASS_SINGULAR
+    call_vector(at.force, t, q, u, p, work.h)
+    if size.n_N > 0:
+        call_vector(at.gap, t, q, u, p, work.g)
+    if size.n_rows > 0:
+        if not scene.info.ready or not size.constant_W:
+            call_matrix(at.directions, t, q, u, p, work.WT)
+        if size.has_zeta:
+            call_vector(at.zeta, t, q, u, p, work.zeta)
+        if size.has_bounds and not flight:
+            bounds_of_forces(model, work, t, q, u)
+        if not flight:
+            call_vector(at.kappa, t, q, u, p, own.kappa)
+    if size.has_B:
+        call_matrix(at.kinematics, t, q, u, p, work.B)
+    scene.info.ready = 1
+    for i in range(size.n_rows):
+        s = work.zeta[i]
+        for j in range(size.n_u):
+            s += work.WT[i, j] * u[j]
+        own.gamma[i] = s
+        if not s - s == 0.0:
+            return NON_FINITE
+    return OK
+
+
+@phase
+def delassus(scene, own):
+    """G = W^T M^-1 W of all rows, and c = W^T M^-1 h + kappa (in `rows.c`, by row of the model); du is M^-1 h."""
+    model, work, c = scene.model, scene.work, scene.problem.rows.c
+    n_u, n = model.size.n_u, model.size.n_rows
+    solve_lower(work.L, work.h, work.du, n_u)
+    for i in range(n):
+        solve_lower(work.L, work.WT[i], work.Y[i], n_u)
+        s = own.kappa[i]
+        for k in range(n_u):
+            s += work.Y[i, k] * work.du[k]
+        c[i] = s
+        for j in range(i + 1):
+            s = 0.0
+            for k in range(n_u):
+                s += work.Y[i, k] * work.Y[j, k]
+            work.G_all[i, j] = s
+            work.G_all[j, i] = s
+
+
+@phase
+def forces(scene, own, modes, la, impulsive):
+    """Forces of all laws in these modes; impulses if `rows.c` holds relative velocities."""
+    model, b = scene.model, scene.problem.rows.b
+    n = model.size.n_rows
+    for attempt in range(2):
+        for l in range(model.size.n_laws):
+            if attempt == 0 and model.laws.dim[l] == 2 and modes[l] == UPPER:
+                slip_direction(own, model, l)
+            force_equation(scene, own, modes, l, REGULARISED * attempt, impulsive)
+        if lu_solve(scene.problem.A, b, n) == 0:
+            break
+        own.control.dependent = 1
+    for i in range(n):
+        la[i] = b[i]
+
+
+@phase
+def force_equation(scene, own, modes, l, regularisation, impulsive):
+    """The rows of law `l` in the linear system for the forces (or for impulses, to which forces under a bound add nothing)."""
+    model, work, A, b, c = (
+        scene.model,
+        scene.work,
+        scene.problem.A,
+        scene.problem.rows.b,
+        scene.problem.rows.c,
+    )
+    kind, mode, n = model.laws.kind[l], modes[l], model.size.n_rows
+    i0 = model.laws.row[l]
+    free = not acts(model, modes, l)
+    for i in range(i0, i0 + model.laws.dim[l]):
+        held = mode == CONSTRAINT and not free
+        f = 1.0 / work.G_all[i, i] if held and work.G_all[i, i] > 0.0 else 0.0
+        for j in range(n):
+            A[i, j] = f * work.G_all[i, j]
+        A[i, i] += regularisation if held else 1.0
+        b[i] = -f * c[i]
+        if held and not impulsive and own.control.wedged:
+            b[i] += regularisation * own.allowed[i]
+        if held or free:
+            continue
+        if kind == INTERVAL and not impulsive:
+            b[i] = work.bounds[n + i] if mode == UPPER else work.bounds[i]
+        elif kind == DISK and not impulsive:
+            b[i] = -work.bounds[n + i0] * own.slip[i]
+        elif kind == COULOMB_1D:
+            A[i, model.laws.row[model.laws.link[l]]] = (
+                -model.laws.mu[l] if mode == UPPER else model.laws.mu[l]
+            )
+        elif kind == COULOMB_2D:
+            A[i, model.laws.row[model.laws.link[l]]] = model.laws.mu[l] * own.slip[i]
+
+
+@phase
+def slip_direction(own, model, l):
+    """Unit direction of the slip of a law on a disk; where it does not move yet, the one it will take stands there already.
+
+    Behind a stop the direction goes on, so that forces stay smooth and the slip speed becomes negative: a step can end behind it.
+    """
+    i0, s, along = model.laws.row[l], 0.0, 0.0
+    for d in range(model.laws.dim[l]):
+        s += own.gamma[i0 + d] ** 2
+        along += own.gamma[i0 + d] * own.slip_0[i0 + d]
+    s = s**0.5 if along >= 0.0 else -(s**0.5)
+    if abs(s) > own.size[l]:
+        for d in range(model.laws.dim[l]):
+            own.slip[i0 + d] = own.gamma[i0 + d] / s
+
+
+@phase
+def slopes(model, work, u, la, dq, du):
+    """u' = M^-1 (h + W la), q' = B u; `work.du` holds L^-1 h. Returns zero if they are finite."""
+    size, check = model.size, 0.0
+    for k in range(size.n_u):
+        s = work.du[k]
+        for i in range(size.n_rows):
+            s += work.Y[i, k] * la[i]
+        du[k] = s
+    solve_lower_transposed(work.L, du, du, size.n_u)
+    for i in range(size.n_q):
+        s = 0.0
+        if size.has_B:
+            for j in range(size.n_u):
+                s += work.B[i, j] * u[j]
+        else:
+            s = u[i]
+        dq[i] = s
+        check += s - s
+    for k in range(size.n_u):
+        check += du[k] - du[k]
+    return check
+
+
+@phase
+def powers(model, work, own, u, la, k):
+    """Power of the smooth forces and of the laws."""
+    own.power[k, 0], own.power[k, 1] = 0.0, 0.0
+    for j in range(model.size.n_u):
+        own.power[k, 0] += work.h[j] * u[j]
+    for i in range(model.size.n_rows):
+        own.power[k, 1] += la[i] * (own.gamma[i] - work.zeta[i])
+
+
+@phase
+def relative_accelerations(scene, own):
+    """d gamma/dt of all rows with the forces of the modes in ``own.mode``, at the state evaluated last."""
+    work, c, la, n = scene.work, scene.problem.rows.c, own.La[0], scene.model.size.n_rows
+    delassus(scene, own)
+    forces(scene, own, own.mode, la, False)
+    for i in range(n):
+        s = c[i]
+        for j in range(n):
+            s += work.G_all[i, j] * la[j]
+        own.acceleration[i] = s

@@ -1,0 +1,74 @@
+"""One step of an explicit Runge-Kutta method along smooth motion in given modes, and its error.
+
+    x_k = x_0 + dt sum_j A_kj x'_j,     error = |E_0|^2 / (|E_0|^2 + |E_1|^2/100)^1/2     E_i = dt sum_j E_ij x'_j
+
+each component relative to rtol times its size so far, with what rounding makes of forces that cancel.
+"""
+
+from nonsmooth._core.jit import kernel, phase
+from nonsmooth._core.records.scene import STEP, scene_at, state_at, state_reference
+from nonsmooth._core.records.status import OK
+from nonsmooth._core.stepping.event_driven.motion import REGULARISED
+from nonsmooth._core.stepping.event_driven.records import call_accelerate, own_at
+from nonsmooth._core.stepping.event_driven.sizes import EPS, KIND
+
+
+@kernel(STEP, part=True)
+def integrate(at_scene, at_begin, t, dt):
+    """A step of the explicit method into ``own.trial``; stage 0 is known. The slope at the end is stage `stages`."""
+    scene, begin = scene_at(at_scene), state_at(at_begin)
+    own = own_at(scene.at.own)
+    size, s, trial = scene.model.size, own.control.stages, own.trial
+    at_trial = state_reference(trial)
+    for k in range(1, s + 1):
+        for i in range(size.n_q):
+            x = 0.0
+            for j in range(k):
+                x += own.A[k, j] * own.K_q[j, i]
+            trial.q[i] = begin.q[i] + dt * x
+        for i in range(size.n_u):
+            x = 0.0
+            for j in range(k):
+                x += own.A[k, j] * own.K_u[j, i]
+            trial.u[i] = begin.u[i] + dt * x
+        status = call_accelerate(own.at.accelerate, at_scene, at_trial, at_begin, t + own.c[k] * dt, k)
+        if status != OK:
+            return status
+    return OK
+
+
+@phase
+def error_of_step(scene, own, begin, dt):
+    """Estimated error of the step relative to the tolerance (the combination of two estimators of Hairer, Norsett, Wanner for
+    DOP853, one estimator for the others)."""
+    size, control, s = scene.model.size, own.control, own.control.stages
+    worst = 0.0
+    q_max, u_max, pull_max = 0.0, 0.0, 0.0
+    noise = 16.0 * REGULARISED if control.dependent else 64.0 * EPS
+    for i in range(size.n_q):
+        q_max = max(q_max, own.scale[i], abs(own.trial.q[i]))
+    for i in range(size.n_u):
+        u_max = max(u_max, own.scale[size.n_q + i], abs(own.trial.u[i]))
+        pull_max = max(pull_max, own.pull[i])
+    for i in range(size.n_q + size.n_u):
+        position = i < size.n_q
+        k = i if position else i - size.n_q
+        e_0, e_1 = 0.0, 0.0
+        for j in range(s + 1):
+            slope = own.K_q[j, k] if position else own.K_u[j, k]
+            e_0 += own.E[0, j] * slope
+            e_1 += own.E[1, j] * slope
+        value = own.trial.q[k] if position else own.trial.u[k]
+        start = begin.q[k] if position else begin.u[k]
+        largest = max(abs(value), abs(start))
+        # a component that is nothing but rounding beside its kind is not measured against itself
+        ruler = max(largest, own.scale[i], KIND * (q_max if position else u_max))
+        tolerance = control.rtol * (ruler if control.atol == 0.0 else largest) + control.atol
+        # what rounding makes of forces that cancel: a body at rest has no velocity to be measured against
+        pull = pull_max if position and size.has_B else own.pull[k]
+        tolerance += noise * dt * pull * (dt if position else 1.0)
+        e_0, e_1 = abs(dt * e_0), abs(dt * e_1)
+        if e_0 > 0.0:
+            error = e_0 * e_0 / (e_0 * e_0 + 0.01 * e_1 * e_1) ** 0.5
+            worst = max(worst, error / tolerance if tolerance > 0.0 else 0.0)
+    return worst

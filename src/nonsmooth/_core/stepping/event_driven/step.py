@@ -1,0 +1,190 @@
+"""The step of `event-driven`: smooth motion in fixed modes by a Runge-Kutta method, every end of a mode located, transitions between.
+
+A step is one of two kinds. A *smooth step* integrates the equations of `motion`; its error is controlled, the functions of all
+laws are watched at its stages and its end, and where one of them vanishes the step is taken again with the length at which it
+does (on the integration itself, so that the instant is as accurate as the motion; Illinois' method on the least of the laws'
+functions). A *transition* has no length (`transition`). At the end of a smooth step positions and velocities are put back onto the
+constraints they obey (`end_of_step`), by no more than the error of the step.
+"""
+
+from nonsmooth._core.jit import kernel, phase
+from nonsmooth._core.records.laws import CONSTRAINT
+from nonsmooth._core.records.scene import BETWEEN, STEP, call_step, scene_at, state_at, state_reference
+from nonsmooth._core.records.status import CHATTER, OK, REJECTED, STEP_UNDERFLOW, WAITING
+from nonsmooth._core.stepping.event_driven.records import AT_STATE, call_accelerate, call_at_state, own_at
+from nonsmooth._core.stepping.event_driven.runge_kutta import error_of_step
+from nonsmooth._core.stepping.event_driven.search import before_end, search
+from nonsmooth._core.stepping.event_driven.sizes import (
+    EPS,
+    NOISE,
+    armed,
+    force_scales,
+    rounding_of_gap,
+    rounding_of_time,
+    small,
+    zero_of,
+)
+from nonsmooth._core.stepping.event_driven.trial_length import length_of_trial, shorter
+from nonsmooth._core.stepping.event_driven.watch_laws import (
+    alarm,
+    closes_at_end,
+    least_function,
+    passes_by,
+    unexpected,
+)
+from nonsmooth._core.stepping.phases import copy_state, first_change, normalise
+
+MOST_REPEATED = 40
+SUSPICIOUS = 4  # rejections in a row, to a thousandth of the step, that an undeclared discontinuity makes
+LEAST = 1e-10  # part of the longest step after which a mode that does not hold is looked at again
+
+
+@kernel(STEP, part=True)
+def event_driven_step(at_scene, at_state, t, left):
+    """One transition, or one trial of a smooth step."""
+    scene, begin = scene_at(at_scene), state_at(at_state)
+    own = own_at(scene.at.own)
+    control, info = own.control, scene.info
+    info.jump_next = 0
+    if control.jump:
+        control.repeated += 1
+        if control.repeated > MOST_REPEATED:
+            return CHATTER
+        status = call_at_state(own.at.transition, at_scene, at_state, t)
+        info.changed = changes(scene, begin)
+        return status
+    t_stop = scene.ask.t_stop
+    if t_stop - t <= rounding_of_time(t, t_stop):
+        return nothing_left(scene, begin, t)
+    dt = length_of_trial(own, t, t_stop)
+    if not dt > 4.0 * EPS * abs(t):
+        info.dt = dt
+        return STEP_UNDERFLOW
+    status = call_at_state(own.at.begin_trial, at_scene, at_state, t)
+    if status == OK and due(scene, own, begin):
+        return WAITING
+    if status == OK:
+        info.base_steps += 1
+        status = call_step(own.at.integrate, at_scene, at_state, t, dt)
+    if status != OK:
+        return shorter(own, info, status, 0.25 * dt, t)
+    if control.searching:
+        return search(scene, own, begin, at_scene, at_state, t, dt)
+    error = error_of_step(scene, own, begin, dt)
+    factor = 0.9 * max(error, 1e-12) ** (-1.0 / (control.error_order + 1))
+    if error > 1.0:
+        info.error = error
+        return shorter(own, info, REJECTED, dt * min(max(factor, 0.1), 0.9), t)
+    early = alarm(scene, own, begin, dt)
+    if early < 1.0:
+        if early * dt < LEAST * control.dt_max and unexpected(scene, own, begin):
+            control.jump = 1
+            return WAITING
+        return shorter(own, info, WAITING, early * dt, t)
+    f_end = least_function(scene, own, begin)
+    if f_end > 0.0 and passes_by(scene, own, begin, dt):
+        control.grazings += 1
+        control.t_grazing = t
+    if f_end <= 0.0:
+        control.searching, control.side = 1, 0
+        control.lo, control.hi, control.f_lo, control.f_hi = 0.0, dt, 1.0, f_end
+        return WAITING
+    whole = t + dt >= t_stop
+    if control.rejected >= SUSPICIOUS and dt < 1e-3 * control.dt_smooth:
+        control.discontinuities += 1
+        control.t_discontinuity = t + dt
+    control.rejected = 0
+    # a step cut short by the end of the segment tells nothing about the next one
+    control.dt_next = min(
+        max(dt, control.dt_next if whole else 0.0) * min(max(factor, 0.3), 4.0), control.dt_max
+    )
+    control.dt_smooth = dt
+    info.error = error
+    info.t_new = t_stop if whole else t + dt
+    if whole and closes_at_end(scene, own, begin, t, t_stop):
+        before_end(scene, own, t)
+    return call_step(own.at.finish, at_scene, at_state, t, dt)
+
+
+@phase
+def nothing_left(scene, begin, t):
+    """What is left of the segment is rounding: its end is reached."""
+    info = scene.info
+    copy_state(begin, scene.end)
+    for l in range(scene.model.size.n_laws):
+        scene.work.struck[l] = 0
+    for i in range(scene.model.size.n_rows):
+        scene.end.P[i] = 0.0
+    info.t_new, info.dt, info.changed, info.residual, info.iterations = (
+        scene.ask.t_stop,
+        scene.ask.t_stop - t,
+        -1,
+        0.0,
+        0,
+    )
+    return OK
+
+
+@kernel(AT_STATE, part=True)
+def begin_trial(at_scene, at_begin, t):
+    """Slopes and laws' functions at the begin of the step."""
+    scene, begin = scene_at(at_scene), state_at(at_begin)
+    own, model, work = own_at(scene.at.own), scene.model, scene.work
+    own.slip_0[:] = 0.0
+    status = call_accelerate(own.at.accelerate, at_scene, at_begin, at_begin, t, 0)
+    if status != OK:
+        return status
+    for i in range(model.size.n_rows):
+        own.slip_0[i] = own.slip[i]
+    force_scales(scene, own)
+    for l in range(model.size.n_laws):
+        own.phi_0[l] = own.phi[0, l]
+        own.rate_0[l] = own.rate[l]
+        own.gap_0[l] = 0.0
+        if l < model.size.n_N:
+            work.slack[l] = rounding_of_gap(scene, own, begin, l, t)
+            own.gap_0[l] = work.g[l] - own.rest_gap[l]
+            own.gap_max[l] = max(own.gap_max[l], work.g[l])
+        own.size[l] = zero_of(scene, own, begin, l)
+        # (forces that cancel leave the rounding of derivatives)
+        own.blur[l] = NOISE if begin.modes[l] == CONSTRAINT else 1.0
+    return OK
+
+
+@phase
+def due(scene, own, begin):
+    """Whether a contact closes where the run stands (within what rounding hides of its gap): a transition comes first."""
+    for l in range(scene.model.size.n_N):
+        if begin.modes[l] != CONSTRAINT and not armed(own, l) and own.rate_0[l] < -small(scene, own, l):
+            own.fired[l] = 1
+            own.control.jump = 1
+    return own.control.jump == 1
+
+
+@phase
+def changes(scene, begin):
+    """The first law that changed its structure or was struck, or -1."""
+    for l in range(scene.model.size.n_laws):
+        if scene.work.struck[l]:
+            return l
+    return first_change(scene.model, begin, scene.end)
+
+
+@kernel(BETWEEN, part=True)
+def event_driven_between(at_scene, at_state, t, dt, t_out):
+    """The same integration again, up to the instant asked for."""
+    scene, begin = scene_at(at_scene), state_at(at_state)
+    own = own_at(scene.at.own)
+    if dt == 0.0 or t_out >= scene.info.t_new:
+        copy_state(scene.end, scene.between)
+        return OK
+    status = call_at_state(own.at.begin_trial, at_scene, at_state, t)
+    if status == OK:
+        status = call_step(own.at.integrate, at_scene, at_state, t, t_out - t)
+    if status != OK:
+        return status
+    copy_state(own.trial, scene.between)
+    for l in range(scene.model.size.n_laws):
+        scene.between.modes[l] = begin.modes[l]
+    normalise(scene.model, scene.between.q)
+    return call_at_state(own.at.hold, at_scene, state_reference(scene.between), t_out)

@@ -1,0 +1,39 @@
+"""How long the next trial of a smooth step is: what is planned, what is left of the segment, the next trial of a search, or less
+than one that failed.
+"""
+
+from nonsmooth._core.jit import phase
+from nonsmooth._core.records.status import REJECTED, STEP_UNDERFLOW, WAITING
+from nonsmooth._core.stepping.event_driven.sizes import EPS
+
+
+@phase
+def length_of_trial(own, t, t_stop):
+    """Length of the step to try: what is planned, up to the end of the segment; or the next trial of the search."""
+    control = own.control
+    if control.searching:
+        width = control.hi - control.lo
+        x = control.lo + width * control.f_lo / (control.f_lo - control.f_hi)
+        if control.searching % 8 == 0:
+            x = 0.5 * (control.lo + control.hi)  # a safeguard for functions that are far from straight
+        edge = max(2.0 * EPS * max(abs(t), control.hi), 1e-3 * width)
+        return min(max(x, control.lo + edge), control.hi - edge)
+    left = t_stop - t
+    if control.dt_next >= left * (1.0 - 1e-10):
+        return left
+    return min(control.dt_next, 0.5 * left) if control.dt_next > 0.5 * left else control.dt_next
+
+
+@phase
+def shorter(own, info, status, dt, t):
+    """A trial failed: the next one is shorter, unless there is no time left between two numbers."""
+    own.control.searching = 0
+    own.control.dt_next = dt
+    info.dt = dt
+    if status != WAITING:
+        own.control.rejected += 1
+    if dt > 16.0 * EPS * abs(t) and (
+        status == WAITING or status == REJECTED or dt > 1e-14 * own.control.dt_max
+    ):
+        return REJECTED if status != WAITING else WAITING
+    return STEP_UNDERFLOW if status == REJECTED or status == WAITING else status
