@@ -242,3 +242,15 @@ def test_scene_of_blocks_and_varying_friction():
     found = arrow.track(np.zeros(1), q[:, None], None)
     np.testing.assert_allclose(found["at"], [[0.05, 0.6]], atol=1e-15)
     np.testing.assert_allclose(found["normal"], [[0.0, 1.0]], atol=1e-15)
+
+
+def test_parts_show_class_and_name():
+    world = ns.World(gravity=(0, -9.81))
+    body = ns.Body(mass=1.0, name="stone")
+    shown = [
+        body, ns.Distance(world.ground, body, name="rope"), ns.Load(body, (0, 1)), ns.HalfPlane(name="floor"), ns.Disk(0.5),
+        ns.Box(1, 2), ns.Capsule(1.0, 0.25),
+    ]  # fmt: skip
+    assert [repr(part) for part in shown] == [
+        "<Body 'stone'>", "<Distance 'rope'>", "<Load>", "<HalfPlane 'floor'>", "Disk(0.5)", "Box(1, 2)", "Capsule(1, 0.25)",
+    ]  # fmt: skip

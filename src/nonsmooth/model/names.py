@@ -35,3 +35,9 @@ def check_name(name: str, what: str) -> None:
                 f"the name {name!a} of {what} contains {character!a}: '/', control characters and direction marks are not "
                 "allowed in names."
             )
+
+
+def short(thing: Any) -> str:
+    """How something with a name shows itself: its class and its name."""
+    kind = type(thing).__name__
+    return f"<{kind} {thing.name!r}>" if thing.name else f"<{kind}>"

@@ -10,7 +10,7 @@ from nonsmooth._core.bodies.frames import GROUND, PLANAR, POINT, SPATIAL
 from nonsmooth.errors import InputError, ModelError, NonFiniteError, RangeError, ShapeError
 from nonsmooth.model.bodies.check import in_space, number, vector
 from nonsmooth.model.bodies.shapes import Form
-from nonsmooth.model.names import check_name
+from nonsmooth.model.names import check_name, short
 from nonsmooth.model.rotations import inertia_matrix
 
 
@@ -71,7 +71,7 @@ class Body:
         return _owner(self.name)
 
     def __repr__(self) -> str:
-        return f"<Body {self.name!r}>" if self.name else "<Body>"
+        return short(self)
 
 
 def _owner(name):

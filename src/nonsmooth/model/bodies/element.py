@@ -9,7 +9,7 @@ import numpy as np
 from nonsmooth.errors import InputError, ModelError
 from nonsmooth.model.bodies.body import Body, Ground, Placed
 from nonsmooth.model.bodies.check import direction, in_space, vector
-from nonsmooth.model.names import check_name
+from nonsmooth.model.names import check_name, short
 
 
 class Side(NamedTuple):
@@ -58,6 +58,9 @@ class Element:
     @property
     def bodies(self) -> tuple[Any, ...]:
         return self.a, self.b
+
+    def __repr__(self) -> str:
+        return short(self)
 
     def place(self, value: Any, dim: int, name: str, default: np.ndarray) -> np.ndarray:
         """A place in the world, in space."""

@@ -11,6 +11,7 @@ from nonsmooth.errors import InputError
 from nonsmooth.model.bodies.body import Body
 from nonsmooth.model.bodies.check import in_space, number, vector
 from nonsmooth.model.bodies.element import Element, Side, across
+from nonsmooth.model.names import short
 
 
 class Spring(Element):
@@ -147,6 +148,9 @@ class Load:
     @property
     def owner(self) -> str:
         return f"Load {self.name!r}" if self.name else "a Load without name"
+
+    def __repr__(self) -> str:
+        return short(self)
 
     @property
     def bodies(self) -> tuple[Any, ...]:

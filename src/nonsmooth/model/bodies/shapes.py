@@ -14,6 +14,7 @@ import numpy as np
 
 from nonsmooth.errors import InputError, ShapeError
 from nonsmooth.model.bodies.check import direction, number, vector
+from nonsmooth.model.names import short
 
 
 class Form:
@@ -36,6 +37,10 @@ class Form:
     @property
     def label(self) -> str:
         return type(self).__name__
+
+    def __repr__(self) -> str:
+        sizes = np.concatenate([np.ravel(size) for name, size in vars(self).items() if name != "dims"])
+        return f"{self.label}({', '.join(f'{size:g}' for size in sizes)})"
 
 
 class Disk(Form):
@@ -170,6 +175,9 @@ class Surface:
     @property
     def owner(self) -> str:
         return f"{type(self).__name__} {self.name!r}" if self.name else type(self).__name__
+
+    def __repr__(self) -> str:
+        return short(self)
 
 
 class _Flat(Surface):

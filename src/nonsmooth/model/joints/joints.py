@@ -163,6 +163,8 @@ class Fixed(_AtPoint):
 class Distance(JointElement):
     """A massless rod: a point of b keeps its distance from a point of a.
 
+    With `stops` the length is free between them: ``stops=(None, 0.0)`` is a rope, slack or taut; with `drive` it is prescribed.
+
     Parameters
     ----------
     at_a, at_b : (dim,)

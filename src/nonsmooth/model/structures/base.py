@@ -16,7 +16,7 @@ from nonsmooth._core.jit import VECTOR, Reference
 from nonsmooth._core.structures.elements import Elements, Shift
 from nonsmooth.errors import InputError
 from nonsmooth.model.bodies.body import Body
-from nonsmooth.model.names import check_name
+from nonsmooth.model.names import check_name, short
 
 NOTHING = np.zeros(0)
 LIGHT = 0.1  # of its mass stays on a light node
@@ -115,7 +115,7 @@ class Structure:
         return f"{kind} {self.name!r}" if self.name else f"a {kind} without name"
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}>" if self.name else f"<{type(self).__name__}>"
+        return short(self)
 
     @property
     def nodes(self) -> list[Node]:
