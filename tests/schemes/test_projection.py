@@ -82,6 +82,41 @@ def test_energy_never_above_the_start():
     assert np.max(np.abs(np.diff(E) - work - impulses)) < 2e-14
 
 
+@pytest.mark.parametrize("dt", [1e-3, 2e-3])
+def test_energy_never_rises(dt):
+    """Directions along the chord: joints keep their positions without work, and the projection moves contacts that close only."""
+    run = swing(ns.Theta(dt=dt, directions="secant", projection="combined"))
+    (E, work), (gap, joint) = energies(run), residuals(run)
+    assert gap >= -1e-15 and joint <= 5e-15
+    assert np.max(E) - E[0] < 1e-13 and np.max(np.diff(E)) < 1e-13
+    assert np.max(np.diff(E) - work) < 1e-13
+    assert np.count_nonzero(np.abs(work) > 1e-12) < 100
+    assert run.audit.ok, run.audit.failures()
+
+
+@pytest.mark.parametrize("theta", [0.5, 1.0])
+def test_chords_keep_joints_without_projection(theta):
+    """A joint that is not quadratic and moves in time: the midpoint rule drifts, directions along the chord do not."""
+    system = ns.MechanicalSystem(
+        np.diag([1.0, 2.0, 0.5]),
+        lambda t, q, u: np.array([0.0, -9.81 * 2.0, 0.3 * np.sin(t)]),
+        joints=[
+            ns.Joint(
+                lambda t, q: np.array([q[0] - np.cos(q[2]) - 0.1 * np.sin(3.0 * t), q[1] - np.sin(q[2])])
+            )
+        ],
+    )
+    drift = []
+    for directions in ("enduring", "secant"):
+        method = ns.Theta(dt=1e-2, theta=theta, directions=directions)
+        run = ns.simulate(system, (0, 3), [1.0, 0.0, 0.0], [0.3, 0.0, 0.0], method=method)
+        x, y, angle = run.q
+        off = [x - np.cos(angle) - 0.1 * np.sin(3.0 * run.t), y - np.sin(angle)]
+        drift.append(np.max(np.abs(off)))
+        assert max(run.audit.momentum_residual, run.audit.complementarity) < 1e-12
+    assert drift[0] > 1e-6 and drift[1] < 1e-12
+
+
 @pytest.mark.parametrize("length", [1e-6, 1e5])
 def test_units_do_not_matter(length):
     """A length in other units beside an angle: constraints are measured by their own terms."""

@@ -133,7 +133,8 @@ def swing(theta=0.5, directions="end", n=100, **more):
 
 
 @pytest.mark.parametrize(
-    "theta, directions, order", [(0.5, "end", 2), (0.5, "enduring", 2), (0.5, "theta", 1), (1.0, "end", 1)]
+    "theta, directions, order",
+    [(0.5, "end", 2), (0.5, "enduring", 2), (0.5, "secant", 2), (0.5, "theta", 1), (1.0, "end", 1)],
 )
 def test_order_on_a_curved_constraint(theta, directions, order):
     """Erratum 12: theta = 1/2 is of second order with its cures, and of first order as printed."""
@@ -234,6 +235,7 @@ def test_a_jump_of_a_force_is_named():
         ({"activation": "all"}, InputError),
         ({"directions": "begin"}, InputError),
         ({"directions": "enduring", "theta": 0.0}, InputError),
+        ({"directions": "secant", "theta": 0.0}, InputError),
         ({"projection": "sometimes"}, InputError),
         ({"projection": 1}, InputError),
         ({"dt": 0.0}, RangeError),

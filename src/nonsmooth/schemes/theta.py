@@ -9,6 +9,7 @@ import numpy as np
 
 from nonsmooth._core.jit import Reference, address_record
 from nonsmooth._core.stepping import theta as core
+from nonsmooth._core.stepping.chord import REACH
 from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
 from nonsmooth.errors import InputError
 from nonsmooth.schemes.base import ConstantStep, Plan, checked_step
@@ -17,7 +18,8 @@ from nonsmooth.schemes.projection import KeepingReference, checked_projection, p
 from nonsmooth.schemes.run import ConstantStepRun
 
 ACTIVATIONS = {"forecast": core.FORECAST, "none": core.NOT_FORECAST, "midpoint": core.MIDPOINT}
-DIRECTIONS = {"end": core.AT_END, "theta": core.AT_THETA, "enduring": core.ENDURING}
+DIRECTIONS = {"end": core.AT_END, "theta": core.AT_THETA, "enduring": core.ENDURING, "secant": core.SECANT}
+LASTING = ("enduring", "secant")  # a rule of their own for constraints that last
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,10 @@ class Theta(ConstantStep):
         Forecast of gaps in (16e): a contact acts in a step if ``g + gamma dt dg/dt <= 0`` at its begin.
     activation : {"forecast", "none", "midpoint"}
         (16e); no forecast (``g <= 0`` at the begin); or the gap half a step ahead, as `Moreau` does it.
-    directions : {"end", "enduring", "theta"}
-        Where relative velocities are taken: at the end of the step; at q_theta, with the midpoint rule for contacts that last; or at
-        q_theta as printed in (16c), of first order on curved contacts.
+    directions : {"end", "enduring", "secant", "theta"}
+        Where relative velocities are taken: at the end of the step; at q_theta, with the midpoint rule for constraints that last; along the
+        chord of the step for these, which keeps their positions and, with theta = 1/2, the energy; or at q_theta as printed in (16c), of
+        first order on curved contacts.
     projection : {"direct", "combined"}, optional
         Positions on contacts and joints, eq. (19): after the velocity step, or iterated with it until both hold. True means "direct".
     solver : Exact, PSOR, PJOR, ContactMethod or str
@@ -60,16 +63,16 @@ class Theta(ConstantStep):
         object.__setattr__(self, "gamma", share("gamma", self.gamma))
         choice("activation", self.activation, ACTIVATIONS)
         choice("directions", self.directions, DIRECTIONS)
-        if self.directions == "enduring" and self.theta == 0.0:
+        if self.directions in LASTING and self.theta == 0.0:
             raise InputError(
-                '`directions` is "enduring" with theta = 0: the rule divides by theta; use "end".'
+                f'`directions` is "{self.directions}" with theta = 0: the rule divides by theta; use "end".'
             )
         object.__setattr__(self, "projection", checked_projection(self.projection))
         object.__setattr__(self, "solver", as_solver(self.solver))
 
     @property
     def asks(self) -> tuple[str, ...]:
-        return () if self.projection is None else ("joints",)
+        return () if self.projection is None and self.directions != "secant" else ("joints",)
 
     def remembers(self, model) -> int:
         return remembered(self.projection, model)
@@ -107,7 +110,7 @@ def own_record(scheme, model) -> Reference:
     factors = MatrixOperator(tangents.pattern, definite=False)
     at = address_record(tangent=tangents.reference, factors=factors.reference)
     scales = model.differentiator.scales["q"]
-    reach = 1e-7 * (scales if model.f_kinematics is None else np.full(model.n_u, np.max(scales)))
+    reach = REACH * (scales if model.f_kinematics is None else np.full(model.n_u, np.max(scales)))
     own = core.make_own(size, at, tangents.pattern.size, np.ascontiguousarray(reach))
     options = own.options
     options.theta, options.gamma = scheme.theta, scheme.gamma

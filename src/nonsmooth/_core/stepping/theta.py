@@ -13,7 +13,8 @@ move, friction, bilateral constraints and any other law on velocity level:
 
 Where W depends on q, relative velocities taken at q_th as printed make the local error of the velocity O(dt) for theta = 1/2 in sustained
 contact (erratum 12: Proposition 2 fails). Cures: `AT_END`, gamma_1 at (t_1, q_1) and gamma_0 at (t_0, q_0); or `ENDURING`, theta gamma_1
-+ (1 - theta) gamma_0 = 0 at q_th for laws that were constraints.
++ (1 - theta) gamma_0 = 0 at q_th for laws that were constraints; or `SECANT`, the same with directions along the chord of the step
+(`chord`).
 
 The unknown is x = u_1, solved by Newton's method with laws inside (`implicit`):
 
@@ -29,7 +30,7 @@ import numpy as np
 
 from nonsmooth._core.calls.model_functions import call_matrix, call_vector
 from nonsmooth._core.jit import by_reference, kernel, phase, scalars
-from nonsmooth._core.records.laws import CONSTRAINT, USER_SET
+from nonsmooth._core.records.laws import CONSTRAINT, FREE, USER_SET
 from nonsmooth._core.records.scene import STEP, scene_at, state_at
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK, UNCONVERGED
 from nonsmooth._core.stepping import implicit as newton
@@ -40,6 +41,7 @@ from nonsmooth._core.stepping.books import (
     book_solve,
     work_of_laws,
 )
+from nonsmooth._core.stepping.chord import along_chord, places
 from nonsmooth._core.stepping.implicit import ACCEPTED, DAMPED, MAX_NEWTON, NEWTON_TOL, Implicit
 from nonsmooth._core.stepping.phases import (
     bounds_of_forces,
@@ -54,7 +56,7 @@ from nonsmooth._core.stepping.phases import (
 # which gap decides whether a contact acts
 FORECAST, NOT_FORECAST, MIDPOINT = range(3)
 # where relative velocities are taken
-AT_END, AT_THETA, ENDURING = range(3)
+AT_END, AT_THETA, ENDURING, SECANT = range(4)
 
 Options = scalars("Options", theta=float, gamma=float, activation=int, directions=int)
 
@@ -76,21 +78,25 @@ class Theta(NamedTuple):
     bend: np.ndarray  # d xi/d delta, by row
     reach: np.ndarray  # steps of differences of q, by velocity
     shift: np.ndarray  # how far a projection moves q_1 (zero without one)
+    place_0: np.ndarray  # gaps, then joints: at the begin
+    place_1: np.ndarray  # ... and at q_1 (`SECANT`)
 
 
 def make_own(size, at, n_values, reach):
     """The record of a scheme for a model of that size; `at`: addresses of the tangent and its factors."""
-    n_q, n_u, rows = size.n_q, size.n_u, max(size.n_rows, 1)
+    n_q, n_u, rows, places = size.n_q, size.n_u, max(size.n_rows, 1), max(size.n_N, 1) + max(size.n_joints, 1)
     return Theta(
         Options(), newton.make_implicit(at, n_u, size.n_rows, n_values), np.zeros(n_u), np.zeros(n_u), np.zeros(n_q), np.zeros(n_q),
         np.zeros(rows), np.zeros((rows, n_u)), np.zeros(rows), np.zeros((rows, n_u)), np.zeros(rows), np.zeros((rows, n_u)),
-        reach, np.zeros(n_q),
+        reach, np.zeros(n_q), np.zeros(places), np.zeros(places),
     )  # fmt: skip
 
 
 def _example():
     one, row = np.zeros(1), np.zeros((1, 1))
-    return Theta(Options(), newton.EXAMPLE, one, one, one, one, one, row, one, row, one, row, one, one)
+    return Theta(
+        Options(), newton.EXAMPLE, one, one, one, one, one, row, one, row, one, row, one, one, one, one
+    )
 
 
 _, own_at = by_reference(_example())
@@ -146,6 +152,8 @@ def laws_of_step(scene, begin, own, t, dt):
             call_vector(model.at.zeta, t, begin.q, begin.u, model.p, work.zeta)
         for i in range(size.n_rows):
             own.gamma_0[i] = row_velocity(work.WT, work.zeta, begin.u, i, n_u)
+    if options.directions == SECANT:
+        places(scene, begin, t, begin.q, own.place_0)
     if n_N > 0:
         if options.activation == MIDPOINT:
             straight_ahead(model, begin, work, own, t, 0.5 * dt)
@@ -250,6 +258,11 @@ def contact_problem(scene, begin, own, t, dt, first, bends):
         begin_of_law(scene, begin, own, a, dt, first)
     if bends and not size.constant_W:
         bend(scene, begin, own, t_1, q_1)
+    if own.options.directions == SECANT:
+        along(model, work, begin.q, own.u_th, dt, own.q_move)
+        if scene.ask.unit:
+            normalise(model, own.q_move)
+        along_chord(scene, begin, own, t, dt)
     velocities_and_slopes(scene, begin, own, dt)
     return newton.linearised_laws(own.implicit, model, work.WT, problem, scene.info)
 
@@ -271,7 +284,8 @@ def begin_of_law(scene, begin, own, a, dt, first):
     active.e[a] = laws.e[l]
     active.mu[a] = laws.mu[l]
     theta = own.options.theta
-    if own.options.directions == ENDURING and begin.modes[l] == CONSTRAINT and active.kind[a] != USER_SET:
+    lasts = begin.modes[l] == CONSTRAINT or (active.kind[a] == FREE and own.options.directions == SECANT)
+    if own.options.directions >= ENDURING and lasts and active.kind[a] != USER_SET:
         active.e[a] = (1.0 - theta) / theta
     if first:
         active.mode[a] = begin.modes[l]

@@ -79,10 +79,14 @@ def midpoint(batch: Batch, s: Steps) -> Midpoint:
     return evaluated_at(batch, s, t, s.q_B + batch.q_dot(s.t_B, s.q_B, s.u_B) * (0.5 * s.dt)[:, None], s.u_B)
 
 
-def evaluated_at(batch: Batch, s: Steps, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> Midpoint:
-    """The model at (t, q, u) of each step, and what follows for the step."""
+def evaluated_at(
+    batch: Batch, s: Steps, t: np.ndarray, q: np.ndarray, u: np.ndarray, chord: bool = False
+) -> Midpoint:
+    """The model at (t, q, u) of each step, and what follows for the step; directions along the `chord` of the step if asked for."""
     M = batch.mass(t, q)
     WT, zeta = batch.directions(t, q)
+    if chord:
+        WT = along_chord(batch, s, M, WT, zeta, batch.q_dot(t, q, s.dt[:, None] * u), u)
     lower, upper = batch.bounds(t, q, u)
     M_inv_W = solved(M, WT.transpose(0, 2, 1))
     G_diagonal = np.einsum("nri,nir->nr", WT, M_inv_W)
@@ -92,6 +96,31 @@ def evaluated_at(batch: Batch, s: Steps, t: np.ndarray, q: np.ndarray, u: np.nda
         M_inv_W=M_inv_W, G_diagonal=G_diagonal, rate_B=times(WT, s.u_B), rate_E=times(WT, s.u_E),
         velocity=largest(reach, zeta, G_diagonal * np.abs(s.P)),
     )  # fmt: skip
+
+
+def along_chord(batch: Batch, s: Steps, M, WT, zeta, move, u) -> np.ndarray:
+    """Directions W- of contacts and joints, a discrete gradient: W-^T d + zeta dt is the change of the position over the step, d = u dt."""
+    q_new, d = s.q_B + move, s.dt[:, None] * u
+    for place in getattr(batch.model, "quaternions", ()):
+        q_new[:, place : place + 4] /= np.linalg.norm(q_new[:, place : place + 4], axis=1)[:, None]
+    t_new, joints = s.t_B + s.dt, batch.joints(s.t_B, s.q_B, s.u_B)
+    change = np.concatenate(
+        [batch.gaps(t_new, q_new) - batch.gaps(s.t_B, s.q_B), batch.joints(t_new, q_new, s.u_B) - joints],
+        axis=1,
+    )
+    first = batch.n_rows - batch.n_J
+    rows = np.concatenate([np.arange(batch.n_N), np.arange(first, first + joints.shape[1])]).astype(int)
+    Md = times(M, d)
+    square = np.einsum("ni,ni->n", d, Md)[:, None]
+    missed = change - times(WT[:, rows], d) - s.dt[:, None] * zeta[:, rows]
+    # (what rounding of positions leaves is no bend)
+    size = np.einsum("nri,i->nr", np.abs(WT[:, rows]), np.full(batch.n_u, largest(s.q_B).max(initial=0.0)))
+    share = np.divide(
+        missed, square, out=np.zeros_like(missed), where=(square > 0.0) & (np.abs(missed) > 16 * _EPS * size)
+    )
+    bent = WT.copy()
+    bent[:, rows] += share[:, :, None] * Md[:, None, :]
+    return bent
 
 
 def momentum_residual(s: Steps, m: Midpoint) -> np.ndarray:

@@ -59,7 +59,9 @@ class _ThetaAudit(MoreauAudit):
         return t, q + self.scheme.theta * self.shift(s)
 
     def evaluated(self, s: Steps) -> Midpoint:
-        return evaluated_at(self.batch, s, *self.point(s), self.mean(s))
+        return evaluated_at(
+            self.batch, s, *self.point(s), self.mean(s), chord=self.scheme.directions == "secant"
+        )
 
     def positions(self, s: Steps, m: Midpoint) -> tuple[np.ndarray, np.ndarray]:
         return position_residual(self.batch, s, m, self.mean(s), self.projection is not None)
@@ -84,7 +86,7 @@ class _ThetaAudit(MoreauAudit):
 
     def laws(self, s: Steps, m: Midpoint, u_max: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         theta = self.scheme.theta
-        lasting = (1.0 - theta) / theta if self.scheme.directions == "enduring" else None
+        lasting = (1.0 - theta) / theta if self.scheme.directions in ("enduring", "secant") else None
         return law_residuals(self.batch, s, self.spoken_of(s, m), u_max, lasting)
 
     def made(self, s: Steps, m: Midpoint) -> Gains:
