@@ -154,9 +154,10 @@ def parts_of_motion(stiff=False):
 @cache
 def impact_process_part() -> Late:
     """Impacts as a process, compiled when the first of them happens."""
-    from nonsmooth._core.stepping.event_driven import impact_process, records
+    from nonsmooth._core.stepping.event_driven.impact_process.process import impact_process
+    from nonsmooth._core.stepping.event_driven.records import SETTLE
 
-    return Late(impact_process.impact_process, records.SETTLE)
+    return Late(impact_process, SETTLE)
 
 
 def ask_restitution(own, restitution: str) -> None:

@@ -1,8 +1,8 @@
 """The scheme `extrapolated-moreau`: Studer's augmented time-stepping.
 
 Three modules, each wrapping the one below without knowing it (Studer, Leine, Glocker 2008, sec. 9): the time-stepping
-module (`_core.stepping.moreau`), the extrapolation module (`_core.stepping.extrapolation`) and the step-size adjustment module
-(`_core.stepping.adjustment`).
+module (`_core.stepping.moreau`), the extrapolation module (`_core.stepping.extrapolation.main_step`) and the step-size adjustment
+module (`_core.stepping.extrapolation.step`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core.jit import Reference, address_record
-from nonsmooth._core.records.scene import STEP
+from nonsmooth._core.records.scene import BETWEEN, STEP
 from nonsmooth._core.records.status import OK, UNCONVERGED
 from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
 from nonsmooth.errors import InputError, RangeError
@@ -203,25 +203,24 @@ class ExtrapolatedRun(SchemeRun):
     """A run of `ExtrapolatedMoreau` in progress."""
 
     def __init__(self, scheme: ExtrapolatedMoreau, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
-        from nonsmooth._core.stepping import adjustment, extrapolation, moreau, switching_points
+        from nonsmooth._core.stepping import moreau
+        from nonsmooth._core.stepping.extrapolation import main_step, records, step, switching_points
 
         self._infinity = switching_points.INFINITY
         size, laws = model.size(), model.laws
         curved = laws.n_rows > 0 and not size.constant_W
         levels = int(scheme.order or scheme.max_order)
-        at = dict.fromkeys(extrapolation.ADDRESSES, 0) | {
-            "main": (extrapolation.main_step, extrapolation.MAIN)
-        }
+        at = dict.fromkeys(records.ADDRESSES, 0) | {"main": (main_step.main_step, records.MAIN)}
         if curved:  # only then compiled
-            from nonsmooth._core.stepping.hold_laws import HOLD, hold
+            from nonsmooth._core.stepping.extrapolation.hold_laws import HOLD, hold
 
             at["hold"] = (hold, HOLD)
-        self.own = extrapolation.make_own(address_record(**at), size, levels, scheme.sequence())
+        self.own = records.make_own(address_record(**at), size, levels, scheme.sequence())
         base = moreau.implicit_step if scheme.base == "implicit" else moreau.moreau_step
         super().__init__(
             scheme, model, t, q, u, plan,
             parts={
-                "step": (adjustment.extrapolated_step, STEP), "between": (adjustment.extrapolated_between, adjustment.BETWEEN),
+                "step": (step.extrapolated_step, STEP), "between": (step.extrapolated_between, BETWEEN),
                 "base": (base, STEP), "own": Reference(self.own),
             },
         )  # fmt: skip

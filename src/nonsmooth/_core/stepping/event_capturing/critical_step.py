@@ -6,7 +6,7 @@ from nonsmooth._core.jit import phase
 from nonsmooth._core.records.laws import CONSTRAINT, HALF_LINE
 from nonsmooth._core.records.status import WAITING
 from nonsmooth._core.stepping.event_capturing.grid import end_of_trial
-from nonsmooth._core.stepping.event_driven.search import MOST_SEARCHED
+from nonsmooth._core.stepping.event_driven.search import MOST_SEARCHED, illinois, open_bracket
 from nonsmooth._core.stepping.event_driven.sizes import EPS, INFINITY, armed
 from nonsmooth._core.stepping.event_driven.watch_laws import least_function
 
@@ -18,9 +18,8 @@ FLOOR = 16.0 * EPS
 def start_search(scene, own, capture, begin, f_end, dt):
     """The first end of a mode lies between 0 and dt."""
     control, wanted = own.control, capture.control
-    control.searching, control.side, wanted.polishing = 1, 0, 0
-    control.lo, control.hi, control.f_lo, control.f_hi = 0.0, dt, 1.0, f_end
-    wanted.f_lo, wanted.f_hi = 1.0, f_end
+    open_bracket(control, dt, f_end)
+    wanted.polishing, wanted.f_lo, wanted.f_hi = 0, 1.0, f_end
     T, C, h = wanted.time_scale, wanted.constant, wanted.dt
     wanted.error = SHARE * control.rtol * dt
     if wanted.dt > 0.0:
@@ -85,20 +84,14 @@ def bracket(scene, own, capture, begin, t, dt):
     """One more trial inside the bracket; when it is narrow, the length of the smooth step up to it is known."""
     control, wanted = own.control, capture.control
     f = least_function(scene, own, begin)
-    control.searching += 1
     if wanted.polishing:
         return plan_crossing(scene, own, capture, t, polished(own, capture, dt, f))
+    illinois(control, dt, f)
     if f <= 0.0:
-        control.hi, control.f_hi, wanted.f_hi = dt, f, f
-        if control.side == 1:
-            control.f_lo *= 0.5
-        control.side = 1
+        wanted.f_hi = f
         mark(scene, own, capture, begin)
     else:
-        control.lo, control.f_lo, wanted.f_lo = dt, f, f
-        if control.side == -1:
-            control.f_hi *= 0.5
-        control.side = -1
+        wanted.f_lo = f
     wanted.width = max(longest_bracket(scene, own, capture, control.hi), resolution(scene, own, capture, t))
     if control.hi - control.lo > wanted.width and control.searching <= MOST_SEARCHED:
         return WAITING

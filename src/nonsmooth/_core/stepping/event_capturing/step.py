@@ -37,9 +37,9 @@ from nonsmooth._core.stepping.event_capturing.tangent import estimate_error
 from nonsmooth._core.stepping.event_driven.records import call_at_state, own_at
 from nonsmooth._core.stepping.event_driven.runge_kutta import error_of_step
 from nonsmooth._core.stepping.event_driven.sizes import EPS, INFINITY
-from nonsmooth._core.stepping.event_driven.step import LEAST, MOST_REPEATED, due
+from nonsmooth._core.stepping.event_driven.step import MOST_REPEATED, due
 from nonsmooth._core.stepping.event_driven.trial_length import shorter
-from nonsmooth._core.stepping.event_driven.watch_laws import alarm, least_function, passes_by, unexpected
+from nonsmooth._core.stepping.event_driven.watch_laws import alarm, least_function, look_closer, passes_by
 from nonsmooth._core.stepping.phases import copy_state, normalise
 
 
@@ -90,10 +90,7 @@ def smooth_step(scene, own, capture, begin, at_scene, at_state, t, dt):
             return shorter(own, info, REJECTED, dt * min(factor, 0.9), t)
     early = alarm(scene, own, begin, dt)
     if early < 1.0:
-        if early * dt < LEAST * control.dt_max and unexpected(scene, own, begin):
-            control.jump = 1
-            return WAITING
-        return shorter(own, info, WAITING, early * dt, t)
+        return look_closer(scene, own, begin, t, dt, early)
     f_end = least_function(scene, own, begin)
     if f_end <= 0.0:
         start_search(scene, own, capture, begin, f_end, dt)

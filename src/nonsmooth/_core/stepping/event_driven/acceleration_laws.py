@@ -20,29 +20,48 @@ def new_modes(scene, own, at_problem):
 
     Leaves the modes in ``own.mode``; returns a status.
     """
-    model, work, problem = scene.model, scene.work, scene.problem
-    laws, active, rows, n_all = model.laws, problem.laws, problem.rows, model.size.n_rows
-    c_all = rows.best  # free until the solver is called
-    for i in range(n_all):
-        c_all[i] = rows.c[i]
+    held, n = list_held(scene, own)
+    if held == 0:
+        return OK
+    fill_matrix(scene)
+    add_friction(scene, own)  # G of what holds, with what slips eliminated
+    accelerations_alone(scene, own, held)  # c
+    if not accelerations(scene, own, at_problem, held, n):  # -(G la + c) in N(la)
+        return NO_SOLUTION
+    for b in range(held):
+        if is_idle(scene, own, b):
+            keep_closed(scene, b)
+    take_modes(scene, own, held)
+    return OK
+
+
+@phase
+def list_held(scene, own):
+    """The laws that may hold, as a problem for forces; c of all rows is put aside, into `rows.best`. Returns how many laws and rows."""
+    model, problem, rows = scene.model, scene.problem, scene.problem.rows
+    for i in range(model.size.n_rows):
+        rows.best[i] = rows.c[i]  # free until the solver is called
     a, n = 0, 0
     problem.count.laws, problem.count.rows = 0, 0
     for l in range(model.size.n_laws):
         problem.place[l] = -1
         if own.mode[l] == CONSTRAINT:
             list_law(model, problem, l, a, n)
-            active.mode[a], active.e[a] = CONSTRAINT, 0.0
-            n += laws.dim[l]
+            problem.laws.mode[a], problem.laws.e[a] = CONSTRAINT, 0.0
+            n += model.laws.dim[l]
             a += 1
-    if a == 0:
-        return OK
-    fill_matrix(scene)
-    add_friction(scene, own)
-    for b in range(a):
-        l = active.law[b]
+    return a, n
+
+
+@phase
+def accelerations_alone(scene, own, held):
+    """c of the rows listed, with the forces of elements that slip under a given bound, into ``own.allowed``; and their bounds."""
+    model, work, active, rows = scene.model, scene.work, scene.problem.laws, scene.problem.rows
+    laws, n_all = model.laws, model.size.n_rows
+    for b in range(held):
         for d in range(active.dim[b]):
-            i, k = laws.row[l] + d, active.row[b] + d
-            s = c_all[i]
+            i, k = laws.row[active.law[b]] + d, active.row[b] + d
+            s = rows.best[i]
             for m in range(model.size.n_laws):
                 bounded = laws.kind[m] == INTERVAL or laws.kind[m] == DISK
                 if bounded and own.mode[m] != CONSTRAINT:
@@ -50,30 +69,43 @@ def new_modes(scene, own, at_problem):
                         s += work.G_all[i, laws.row[m] + e] * fixed_force(own, work, laws, m, e, n_all)
             own.allowed[k] = s
             rows.lo[k], rows.hi[k] = work.bounds[i], work.bounds[n_all + i]
-    if not accelerations(scene, own, at_problem, a, n):
-        return NO_SOLUTION
-    for b in range(a):
-        if is_idle(scene, own, b):
-            keep_closed(scene, b)
-    for i in range(n_all):
+
+
+@phase
+def take_modes(scene, own, held):
+    """Modes and directions of slip of the solution, and the forces that the laws allow."""
+    model, active, rows = scene.model, scene.problem.laws, scene.problem.rows
+    laws = model.laws
+    for i in range(model.size.n_rows):
         own.allowed[i] = 0.0
-    for b in range(a):
+    for b in range(held):
         l = active.law[b]
         own.mode[l] = active.mode[b]
         for d in range(active.dim[b]):
             own.allowed[laws.row[l] + d] = rows.P[active.row[b] + d]
         if active.dim[b] == 2 and active.mode[b] == UPPER:
-            i, k = laws.row[l], active.row[b]
-            s = (rows.P[k] ** 2 + rows.P[k + 1] ** 2) ** 0.5
-            for d in range(2):
-                own.slip[i + d] = -rows.P[k + d] / s if s > 0.0 else 0.0
+            slip_along(own, laws.row[l], rows.P[active.row[b]], rows.P[active.row[b] + 1])
     for l in range(model.size.n_laws):
         if laws.kind[l] == HALF_LINE and own.mode[l] != CONSTRAINT:
             own.mode[l] = INACTIVE
+    idle_without_contact(model, own)
+
+
+@phase
+def slip_along(own, i, f_0, f_1):
+    """A slip in two directions begins against its force."""
+    s = (f_0**2 + f_1**2) ** 0.5
+    own.slip[i] = -f_0 / s if s > 0.0 else 0.0
+    own.slip[i + 1] = -f_1 / s if s > 0.0 else 0.0
+
+
+@phase
+def idle_without_contact(model, own):
+    """Friction of contacts that are open does nothing."""
     for l in range(model.size.n_laws):
-        if laws.link[l] >= 0 and own.mode[laws.link[l]] != CONSTRAINT:
+        link = model.laws.link[l]
+        if link >= 0 and own.mode[link] != CONSTRAINT:
             own.mode[l] = INACTIVE
-    return OK
 
 
 @phase

@@ -6,7 +6,11 @@ from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.records.laws import CONSTRAINT, FREE, HALF_LINE, INACTIVE, INTERVAL, LOWER, UPPER
 from nonsmooth._core.records.scene import scene_at, state_at
 from nonsmooth._core.records.status import OK
-from nonsmooth._core.stepping.event_driven.acceleration_laws import new_modes
+from nonsmooth._core.stepping.event_driven.acceleration_laws import (
+    idle_without_contact,
+    new_modes,
+    slip_along,
+)
 from nonsmooth._core.stepping.event_driven.motion import relative_accelerations
 from nonsmooth._core.stepping.event_driven.records import SETTLE, own_at
 from nonsmooth._core.stepping.event_driven.sizes import SLOW, small
@@ -98,12 +102,8 @@ def leave_modes(scene, own, begin):
             own.mode[l] = UPPER if la[i] > 0.0 else LOWER
         else:
             own.mode[l] = UPPER
-            s = (la[i] ** 2 + la[i + 1] ** 2) ** 0.5
-            for d in range(2):
-                own.slip[i + d] = -la[i + d] / s if s > 0.0 else 0.0
-    for l in range(model.size.n_laws):
-        if laws.link[l] >= 0 and own.mode[laws.link[l]] != CONSTRAINT:
-            own.mode[l] = INACTIVE
+            slip_along(own, i, la[i], la[i + 1])
+    idle_without_contact(model, own)
     return any_left
 
 

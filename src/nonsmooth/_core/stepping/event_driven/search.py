@@ -22,17 +22,7 @@ def search(scene, own, begin, at_scene, at_state, t, dt):
     """One iteration of Illinois' method for the first end of a mode; the step that ends behind it is the one."""
     control = own.control
     f = least_function(scene, own, begin)
-    control.searching += 1
-    if f <= 0.0:
-        control.hi, control.f_hi = dt, f
-        if control.side == 1:
-            control.f_lo *= 0.5
-        control.side = 1
-    else:
-        control.lo, control.f_lo = dt, f
-        if control.side == -1:
-            control.f_hi *= 0.5
-        control.side = -1
+    illinois(control, dt, f)
     narrow = control.hi - control.lo <= 8.0 * EPS * max(abs(t), control.hi)
     there = is_zero(scene, own) if f <= 0.0 else is_nearly(scene, own)
     # (where the bracket is narrow and the last trial was before the event, the one behind it is two numbers away)
@@ -43,6 +33,29 @@ def search(scene, own, begin, at_scene, at_state, t, dt):
     if found(scene, own, begin, t, dt):
         before_end(scene, own, t)
     return call_step(own.at.finish, at_scene, at_state, t, dt)
+
+
+@phase
+def open_bracket(control, dt, f_end):
+    """The first end of a mode lies between 0 and dt."""
+    control.searching, control.side = 1, 0
+    control.lo, control.hi, control.f_lo, control.f_hi = 0.0, dt, 1.0, f_end
+
+
+@phase
+def illinois(control, x, f):
+    """The trial at x takes the place of one end of the bracket; the value at an end that is kept twice is halved."""
+    control.searching += 1
+    if f <= 0.0:
+        control.hi, control.f_hi = x, f
+        if control.side == 1:
+            control.f_lo *= 0.5
+        control.side = 1
+    else:
+        control.lo, control.f_lo = x, f
+        if control.side == -1:
+            control.f_hi *= 0.5
+        control.side = -1
 
 
 @phase

@@ -13,7 +13,7 @@ from nonsmooth._core.records.scene import BETWEEN, STEP, call_step, scene_at, st
 from nonsmooth._core.records.status import CHATTER, OK, REJECTED, STEP_UNDERFLOW, WAITING
 from nonsmooth._core.stepping.event_driven.records import AT_STATE, call_accelerate, call_at_state, own_at
 from nonsmooth._core.stepping.event_driven.runge_kutta import error_of_step
-from nonsmooth._core.stepping.event_driven.search import before_end, search
+from nonsmooth._core.stepping.event_driven.search import before_end, open_bracket, search
 from nonsmooth._core.stepping.event_driven.sizes import (
     EPS,
     NOISE,
@@ -29,14 +29,13 @@ from nonsmooth._core.stepping.event_driven.watch_laws import (
     alarm,
     closes_at_end,
     least_function,
+    look_closer,
     passes_by,
-    unexpected,
 )
 from nonsmooth._core.stepping.phases import copy_state, first_change, normalise
 
 MOST_REPEATED = 40
 SUSPICIOUS = 4  # rejections in a row, to a thousandth of the step, that an undeclared discontinuity makes
-LEAST = 1e-10  # part of the longest step after which a mode that does not hold is looked at again
 
 
 @kernel(STEP, part=True)
@@ -44,15 +43,10 @@ def event_driven_step(at_scene, at_state, t, left):
     """One transition, or one trial of a smooth step."""
     scene, begin = scene_at(at_scene), state_at(at_state)
     own = own_at(scene.at.own)
-    control, info = own.control, scene.info
+    info = scene.info
     info.jump_next = 0
-    if control.jump:
-        control.repeated += 1
-        if control.repeated > MOST_REPEATED:
-            return CHATTER
-        status = call_at_state(own.at.transition, at_scene, at_state, t)
-        info.changed = changes(scene, begin)
-        return status
+    if own.control.jump:
+        return take_transition(scene, own, begin, at_scene, at_state, t)
     t_stop = scene.ask.t_stop
     if t_stop - t <= rounding_of_time(t, t_stop):
         return nothing_left(scene, begin, t)
@@ -60,16 +54,34 @@ def event_driven_step(at_scene, at_state, t, left):
     if not dt > 4.0 * EPS * abs(t):
         info.dt = dt
         return STEP_UNDERFLOW
-    status = call_at_state(own.at.begin_trial, at_scene, at_state, t)
+    status = call_at_state(own.at.begin_trial, at_scene, at_state, t)  # u', la, phi where the run stands
     if status == OK and due(scene, own, begin):
         return WAITING
     if status == OK:
         info.base_steps += 1
-        status = call_step(own.at.integrate, at_scene, at_state, t, dt)
+        status = call_step(own.at.integrate, at_scene, at_state, t, dt)  # x_1, and phi on the way
     if status != OK:
         return shorter(own, info, status, 0.25 * dt, t)
-    if control.searching:
-        return search(scene, own, begin, at_scene, at_state, t, dt)
+    if own.control.searching:
+        return search(scene, own, begin, at_scene, at_state, t, dt)  # phi(t + dt) = 0
+    return smooth_step(scene, own, begin, at_scene, at_state, t, dt)
+
+
+@phase
+def take_transition(scene, own, begin, at_scene, at_state, t):
+    """Impacts and new modes in no time."""
+    own.control.repeated += 1
+    if own.control.repeated > MOST_REPEATED:
+        return CHATTER
+    status = call_at_state(own.at.transition, at_scene, at_state, t)
+    scene.info.changed = changes(scene, begin)
+    return status
+
+
+@phase
+def smooth_step(scene, own, begin, at_scene, at_state, t, dt):
+    """The trial is accepted, shortened, or found to hold the end of a mode."""
+    control, info, t_stop = own.control, scene.info, scene.ask.t_stop
     error = error_of_step(scene, own, begin, dt)
     factor = 0.9 * max(error, 1e-12) ** (-1.0 / (control.error_order + 1))
     if error > 1.0:
@@ -77,23 +89,16 @@ def event_driven_step(at_scene, at_state, t, left):
         return shorter(own, info, REJECTED, dt * min(max(factor, 0.1), 0.9), t)
     early = alarm(scene, own, begin, dt)
     if early < 1.0:
-        if early * dt < LEAST * control.dt_max and unexpected(scene, own, begin):
-            control.jump = 1
-            return WAITING
-        return shorter(own, info, WAITING, early * dt, t)
+        return look_closer(scene, own, begin, t, dt, early)
     f_end = least_function(scene, own, begin)
-    if f_end > 0.0 and passes_by(scene, own, begin, dt):
+    if f_end <= 0.0:
+        open_bracket(control, dt, f_end)
+        return WAITING
+    if passes_by(scene, own, begin, dt):
         control.grazings += 1
         control.t_grazing = t
-    if f_end <= 0.0:
-        control.searching, control.side = 1, 0
-        control.lo, control.hi, control.f_lo, control.f_hi = 0.0, dt, 1.0, f_end
-        return WAITING
+    note_discontinuity(control, t, dt)
     whole = t + dt >= t_stop
-    if control.rejected >= SUSPICIOUS and dt < 1e-3 * control.dt_smooth:
-        control.discontinuities += 1
-        control.t_discontinuity = t + dt
-    control.rejected = 0
     # a step cut short by the end of the segment tells nothing about the next one
     control.dt_next = min(
         max(dt, control.dt_next if whole else 0.0) * min(max(factor, 0.3), 4.0), control.dt_max
@@ -104,6 +109,15 @@ def event_driven_step(at_scene, at_state, t, left):
     if whole and closes_at_end(scene, own, begin, t, t_stop):
         before_end(scene, own, t)
     return call_step(own.at.finish, at_scene, at_state, t, dt)
+
+
+@phase
+def note_discontinuity(control, t, dt):
+    """A step that came to pass after many rejections passed a discontinuity that nobody declared."""
+    if control.rejected >= SUSPICIOUS and dt < 1e-3 * control.dt_smooth:
+        control.discontinuities += 1
+        control.t_discontinuity = t + dt
+    control.rejected = 0
 
 
 @phase

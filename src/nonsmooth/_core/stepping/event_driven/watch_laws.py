@@ -6,6 +6,7 @@ be off by (w dt)^2/192 of the way in a vibration w. Where one may have vanished 
 
 from nonsmooth._core.jit import phase
 from nonsmooth._core.records.laws import CONSTRAINT, HALF_LINE
+from nonsmooth._core.records.status import WAITING
 from nonsmooth._core.stepping.event_driven.sizes import (
     GRAZING,
     INFINITY,
@@ -14,8 +15,10 @@ from nonsmooth._core.stepping.event_driven.sizes import (
     rounding_of_time,
     small,
 )
-from nonsmooth._core.stepping.switching_points import least_of_cubic
+from nonsmooth._core.stepping.event_driven.trial_length import shorter
+from nonsmooth._core.stepping.gap_cubic import least_of_cubic
 
+LEAST = 1e-10  # part of the longest step after which a mode that does not hold is looked at again
 CUBIC = 2e-2  # part of the way in a step by which a cubic may miss a gap in its middle: steps of two radians of a vibration
 
 
@@ -52,6 +55,15 @@ def alarm(scene, own, begin, dt):
             if 0.0 < z < part and least < missed(own, l, z, dt):
                 part = z
     return part
+
+
+@phase
+def look_closer(scene, own, begin, t, dt, early):
+    """A part of the step is taken instead; where a mode does not hold for the shortest time, modes are settled anew."""
+    if early * dt < LEAST * own.control.dt_max and unexpected(scene, own, begin):
+        own.control.jump = 1
+        return WAITING
+    return shorter(own, scene.info, WAITING, early * dt, t)
 
 
 @phase

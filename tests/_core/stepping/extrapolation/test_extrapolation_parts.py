@@ -3,13 +3,13 @@
 import numpy as np
 
 from nonsmooth._core.records.scene import Size
-from nonsmooth._core.stepping import extrapolation as ex
+from nonsmooth._core.stepping.extrapolation.records import make_own
 
 
 def test_structure_of_the_work_space():
     size = Size()
     size.n_q, size.n_u, size.n_N, size.n_rows, size.n_laws = 3, 2, 2, 4, 5
-    own = ex.make_own(None, size, 6, [1, 3, 5, 7, 9, 11])
+    own = make_own(None, size, 6, [1, 3, 5, 7, 9, 11])
     assert own.tableau.row.shape == (6, 5) and own.tableau.substeps.tolist() == [1, 3, 5, 7, 9, 11]
     assert own.actual.state.q.shape == (3,) and own.actual.gap.shape == (2,) and own.phi.shape == (2, 5)
 

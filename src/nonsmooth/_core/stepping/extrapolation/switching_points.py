@@ -1,7 +1,7 @@
 """Where a mode ends: for each law a function that is positive in its mode and vanishes with it, and its root.
 
 The gap of an open contact, the force of a closed one, the slip speed of a sliding element, the distance of the force to
-the edge of its set for a sticking one. Read by the search of `adjustment`.
+the edge of its set for a sticking one. Read by the search of `next_step`.
 """
 
 from nonsmooth._core.jit import phase
@@ -110,35 +110,3 @@ def secant_root(own, l):
         return -INFINITY
     shift = control.shift if own.previous.state.modes[l] == CONSTRAINT else 0.0
     return control.t_phi + shift + new * (control.t_phi - control.t_phi_old) / (old - new)
-
-
-@phase
-def dips_below(g_0, d_0, g_1, d_1, tolerance):
-    """Where the cubic with these values and slopes at 0 and 1 has a minimum below -tolerance; -1 if it has none.
-
-    A contact that closed and opened again inside a step.
-    """
-    z, least = least_of_cubic(g_0, d_0, g_1, d_1)
-    return z if z > 0.0 and least < -tolerance else -1.0
-
-
-@phase
-def least_of_cubic(g_0, d_0, g_1, d_1):
-    """Where the cubic with these values and slopes at 0 and 1 has its minimum inside, and its value there; -1 if it has none."""
-    if not (d_0 < 0.0 and d_1 > 0.0):
-        return -1.0, 0.0
-    # g = g_0 + d_0 z + b z^2 + a z^3; its derivative changes sign once in (0, 1)
-    a = 2.0 * (g_0 - g_1) + d_0 + d_1
-    b = 3.0 * (g_1 - g_0) - 2.0 * d_0 - d_1
-    lo, hi, z = 0.0, 1.0, 0.5
-    for _ in range(48):
-        z = 0.5 * (lo + hi)
-        if d_0 + z * (2.0 * b + z * 3.0 * a) < 0.0:
-            lo = z
-        else:
-            hi = z
-    # near the end, from there: what is left of the gap may be far below the rounding of the terms at the begin
-    y = 1.0 - z
-    if y < 0.5:
-        return z, g_1 - y * (d_1 - y * (3.0 * a + b - y * a))
-    return z, g_0 + z * (d_0 + z * (b + z * a))

@@ -16,7 +16,7 @@ from nonsmooth._core.linalg.small import cholesky
 from nonsmooth._core.records.laws import CONSTRAINT, HALF_LINE, USER_SET
 from nonsmooth._core.records.scene import scene_at
 from nonsmooth._core.records.status import MASS_SINGULAR, OK
-from nonsmooth._core.stepping.extrapolation import own_at
+from nonsmooth._core.stepping.extrapolation.records import own_at
 from nonsmooth._core.stepping.projection import correction, hold_row, shift
 
 # hold(scene, t, limit)

@@ -1,0 +1,1 @@
+"""Impacts followed as a process, compiled: `process` first."""
