@@ -9,7 +9,7 @@ import pytest
 
 import nonsmooth as ns
 from nonsmooth._core.records import laws as L
-from nonsmooth.contact.in_step import StepForm, solve_step
+from nonsmooth.contact.in_step import solve_step
 from nonsmooth.contact.solve import FACETED, METHODS
 from nonsmooth.errors import InputError, ModelError
 
@@ -53,9 +53,9 @@ def test_every_method_solves_a_step(name):
 def test_the_guess_is_the_impulse_of_the_step():
     prox = mixed_laws(np.random.default_rng(0))
     prox.rows.P[:] = np.random.default_rng(1).normal(size=prox.n)
-    form = StepForm(prox.problem)
-    back = form.T @ form.guess + form.p_0
-    np.testing.assert_allclose(np.delete(back, form.held), np.delete(prox.rows.P, form.held), atol=1e-15)
+    problem = ns.ContactProblem.of_step(prox.problem)
+    back, held = problem.impulses(problem.guess(prox.rows.P)), problem.law_form.held
+    np.testing.assert_allclose(np.delete(back, held), np.delete(prox.rows.P, held), atol=1e-15)
 
 
 def test_a_set_of_the_user_is_left_to_relaxation():
@@ -63,6 +63,59 @@ def test_a_set_of_the_user_is_left_to_relaxation():
     assert not solve_step(prox.problem, ns.Exact())
     with pytest.raises(ModelError, match=r"'nsgs'.*convex sets.*PSOR"):
         solve_step(prox.problem, ns.ContactMethod("nsgs"))
+
+
+def laws_of_all_kinds(n=9):
+    """Two contacts, one with friction, a brake, a pre-stressed spring (interval), a disk and a guide (joint), in directions of which
+    none depends on the others."""
+    rng = np.random.default_rng(4)
+    A = rng.normal(size=(n, n))
+    mass = A @ A.T + n * np.eye(n)
+    slip, brake, spring, guide = rng.normal(size=(4, n))
+    disk = rng.normal(size=(n, 2))
+    push = rng.normal(size=n)
+    push[:2] = -30.0
+    contacts = [
+        ns.Contact(lambda t, q: q[0], restitution=0.3, friction=0.4, tangent=lambda t, q: slip, name="floor"),
+        ns.Contact(lambda t, q: q[1], name="stop"),
+    ]
+    friction = [
+        ns.FrictionElement(lambda t, q: brake, limit=0.3, name="brake"),
+        ns.FrictionElement(lambda t, q: disk, limit=0.5, name="disk"),
+    ]
+    elements = [ns.SetValuedElement(lambda t, q: spring, set=ns.Interval(-0.5, 2.0), name="spring")]
+    joints = [ns.Joint(lambda t, q: np.array([guide @ q]), name="guide")]
+    return ns.MechanicalSystem(
+        mass, lambda t, q, u: push * (1.0 + np.sin(9.0 * t)), contacts, friction, elements=elements, joints=joints,
+    ), guide  # fmt: skip
+
+
+def test_every_step_hands_out_its_problem_and_solve_contact_finds_its_impulses():
+    """Steps of a run solved by default, and the problems of the same steps solved by `solve_contact` outside of it."""
+    system, guide = laws_of_all_kinds()
+    q0 = np.zeros(9)
+    q0[:2] = 0.1, 0.15
+    q0[8] = -guide[:2] @ q0[:2] / guide[8]
+    start = (0.0, 1.0), q0, np.zeros(9)
+    problems = []
+
+    def keep(problem, r, run):
+        problems.append(problem)
+        return METHODS["exact"](problem, r, run)
+
+    ns.simulate(system, *start, ns.Moreau(dt=5e-3, solver=ns.ContactMethod(keep)), progress=False)
+    result = ns.simulate(system, *start, ns.Moreau(dt=5e-3), progress=False)
+    P = np.vstack([result.P_N, result.P_T, result.P_J])
+    table = system.bind(0.0, q0, np.zeros(9)).laws
+    counts = set()
+    for k, problem in enumerate(problems, start=1):
+        found = ns.solve_contact(problem, tol=1e-10)
+        assert found.success, found
+        laws = problem.law_form.laws
+        rows = np.concatenate([np.arange(table.row[l], table.row[l] + table.dim[l]) for l in laws.law])
+        np.testing.assert_allclose(problem.impulses(found.r), P[rows, k], atol=1e-8 * np.abs(P).max())
+        counts.add(len(laws.kind))
+    assert len(counts) > 2  # in flight, one contact closed, both
 
 
 def test_solvers_by_name():

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from nonsmooth._core.contact.nsgs import natural_residual
 from nonsmooth._core.contact.verdict import of_laws, verdict
 from nonsmooth._core.contact.verdict import rounding as core_rounding
-from nonsmooth.contact.in_step import StepForm
 from nonsmooth.contact.problem import ContactProblem
 from nonsmooth.contact.residual import natural_map, project, residual, rounding
 from nonsmooth.contact.solve import solve_contact
@@ -153,9 +152,11 @@ def test_a_step_and_solve_contact_measure_alike(dim, seed):
     for sweeps in (1, 3, 9):
         step.rows.P[:] = 0.0
         step.solve(method="psor", tol=1e-15, max_iter=sweeps)
-        form = StepForm(step.problem)
+        problem = ContactProblem.of_step(step.problem)
         assert step.residual > 1e-14
-        assert residual(form.problem, form.guess).laws == pytest.approx(step.residual, rel=1e-9, abs=1e-15)
+        assert residual(problem, problem.guess(step.rows.P)).laws == pytest.approx(
+            step.residual, rel=1e-9, abs=1e-15
+        )
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

@@ -62,7 +62,7 @@ def admm(problem, r, run, max_iter=None, rho=None, patience=math.inf):
         Give up after this many iterations without halving the residual.
     """
     limit = run.limit(20_000) if max_iter is None else max_iter
-    if problem.matrix_free:
+    if problem.matrix_free and problem.global_form is not None:
         s = np.repeat(np.sqrt(problem.rho), problem.dim)
 
         def factor(rho):

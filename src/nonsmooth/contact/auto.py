@@ -9,6 +9,8 @@
    are non-monotone and the basin of Newton's method decides; a fresh start helps more than insisting on the
    best impulses so far.
 
+A large W that is known by its products alone is left to APGD, then PJOR; a large one of bodies, far fuller than they are, to ADMM.
+
 What was done is written to `run.stages`.
 """
 
@@ -19,6 +21,7 @@ import math
 import numpy as np
 
 from nonsmooth.contact.admm import admm
+from nonsmooth.contact.first_order import apgd, pjor
 from nonsmooth.contact.interior_point import interior_point, rests
 from nonsmooth.contact.knots import nsgs_knots
 from nonsmooth.contact.newton import DENSE_ROWS, newton
@@ -42,6 +45,11 @@ ROUNDS = (1000, 3000, 10_000)
 def auto(problem, r, run):
     """Solve by stages; returns ``(r, residual, iterations)``."""
     work = _Stages(problem, r, run)
+    if problem.matrix_free and problem.global_form is None:
+        work.stage("apgd", apgd, r, 20_000)
+        if work.going():
+            work.stage("pjor", pjor, work.r, 20_000)
+        return work.r, work.best, work.total
     if problem.matrix_free:
         work.stage("admm without W", admm, r, 20_000)
         return work.r, work.best, work.total

@@ -23,8 +23,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from nonsmooth.contact.delassus import Entries, OfBodies, Products, as_delassus
 from nonsmooth.contact.equalities import MixedForm, eliminate
-from nonsmooth.contact.global_form import GlobalForm, delassus, mass_solver
+from nonsmooth.contact.global_form import GlobalForm, mass_solver
+from nonsmooth.contact.law_form import LawForm
 from nonsmooth.contact.problem_input import check_magnitude, dimension, friction, matrix, vector
 from nonsmooth.errors import ShapeError
 
@@ -44,9 +46,9 @@ class ContactProblem:
 
     Parameters
     ----------
-    W : array_like or sparse matrix, shape (dim*n, dim*n)
-        Delassus matrix. It is used as given: neither symmetry nor full rank nor definiteness is assumed, and
-        nothing is repaired silently.
+    W : array_like, sparse matrix or scipy.sparse.linalg.LinearOperator, shape (dim*n, dim*n)
+        Delassus operator (see `nonsmooth.contact.delassus`). It is used as given: neither symmetry nor full rank nor
+        definiteness is assumed, and nothing is repaired silently.
     q : array_like, shape (dim*n,)
         Relative velocities without impulses.
     mu : float or array_like, shape (n,)
@@ -59,7 +61,9 @@ class ContactProblem:
     Attributes
     ----------
     n_contacts, dim : int
-    W, q, mu, bilateral : the data, never modified by a solver
+    q, mu, bilateral : the data, never modified by a solver
+    delassus : products with W, its diagonal, its entries, in whichever form it was given
+    W : its entries
     solution, guesses, info : what an FCLIB file held besides the problem (see `read_fclib`)
     """
 
@@ -72,9 +76,10 @@ class ContactProblem:
                 f"ContactProblem: q has {n} entries, which is no multiple of dim = {self.dim}; "
                 "give `dim` rows per contact, normal component first."
             )
-        self.W = matrix(W, "W", (n, n))
+        self.delassus: Entries | OfBodies | Products = as_delassus(W, n)
         self._init_laws(mu, bilateral)
-        self.global_form = self.mixed_form = None
+        self.global_form: GlobalForm | None = None
+        self.mixed_form: MixedForm | None = None
 
     def _init_laws(self, mu, bilateral):
         self.n_contacts = self.q.size // self.dim
@@ -93,6 +98,7 @@ class ContactProblem:
         self.solution = None
         self.guesses = []
         self.info = {}
+        self.law_form: LawForm | None = None
 
     @classmethod
     def from_global(cls, M, H, f, w, mu=0.0, dim=3, bilateral=None, G=None, b=None):
@@ -140,6 +146,7 @@ class ContactProblem:
             v_free = solve_kkt(np.concatenate([f, -b]))[:n_v]
         problem.q = np.asarray(H.T @ v_free + w)
         problem.global_form = GlobalForm(M, H, f, w, G, b, solve_mass, solve_kkt)
+        problem.delassus = OfBodies(problem.global_form)
         problem.mixed_form = None
         problem._init_laws(mu, bilateral)
         return problem
@@ -164,6 +171,47 @@ class ContactProblem:
         problem.mixed_form = MixedForm(W, V, R, q, s, solve)
         return problem
 
+    @classmethod
+    def from_laws(cls, G, c, laws, lower=None, upper=None):
+        """The problem of a time step: laws of any kinds between ``xi = G P + c`` and P.
+
+        Parameters
+        ----------
+        G : array_like, sparse matrix or scipy.sparse.linalg.LinearOperator, shape (m, m)
+        c : array_like, shape (m,)
+        laws : LawTable
+            Kind, first row, number of rows, normal law and friction coefficient of every law (`nonsmooth.contact.laws`).
+        lower, upper : array_like, shape (m,), optional
+            Bounds of intervals, by row; `upper` is the radius of a disk.
+
+        Returns
+        -------
+        ContactProblem
+            Every law as a contact or an equality row (see `nonsmooth.contact.law_form`). ``impulses(r)`` are the P of its
+            impulses, ``guess(P)`` the way there.
+        """
+        c = vector(c, "c")
+        form = LawForm(laws, c.size, lower, upper)
+        problem = form.problem(cls, as_delassus(G, c.size), c)
+        problem.law_form = form
+        return problem
+
+    @classmethod
+    def of_step(cls, step):
+        """The problem of a step in time (`nonsmooth._core.records.problem.Problem`), as it is for its solver."""
+        laws, m = step.laws, int(step.count.rows)
+        table = type(laws)(*(column[: step.count.laws] for column in laws))
+        return cls.from_laws(step.G[:m, :m], step.rows.c[:m], table, step.rows.lo[:m], step.rows.hi[:m])
+
+    def impulses(self, r) -> np.ndarray:
+        """Impulses of the laws the problem was made from (`from_laws`) for impulses `r` of its contacts; else `r` itself."""
+        r = self.check_impulse(r, "r")
+        return r if self.law_form is None else self.law_form.impulses(r, self.multipliers(r).get("l"))
+
+    def guess(self, P) -> np.ndarray:
+        """Impulses of the contacts for impulses `P` of the laws: the inverse of `impulses`."""
+        return self.check_impulse(P, "P") if self.law_form is None else self.law_form.guess(vector(P, "P"))
+
     def multipliers(self, r) -> dict:
         """What an FCLIB solution holds besides `r` and `u`: ``v``, the velocities of the bodies (global form), and ``l``,
         the multipliers of joints or equality rows."""
@@ -175,17 +223,15 @@ class ContactProblem:
         if g is None:
             return {}
         load = np.asarray(g.H @ r).ravel() + g.f
-        if g.G is None:
+        if g.G is None or g.b is None:
             return {"v": g.solve_mass(load)}
         both = g.solve_kkt(np.concatenate([load, -g.b]))
         return {"v": both[: g.f.size], "l": both[g.f.size :]}
 
-    def __getattr__(self, name):
-        # W of a global problem is formed on first use only
-        if name == "W" and self.__dict__.get("global_form") is not None:
-            self.W = delassus(self.global_form)
-            return self.W
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @property
+    def W(self):
+        """The Delassus operator as a matrix, dense or sparse (of bodies it is formed on first use)."""
+        return self.delassus.entries()
 
     def __repr__(self):
         form = "global" if self.global_form is not None else "local"
@@ -246,18 +292,7 @@ class ContactProblem:
     @cached_property
     def diagonal(self) -> np.ndarray:
         """Absolute values on the diagonal of W, shape (n, dim)."""
-        if not self.matrix_free:
-            return np.abs(np.asarray(self.W.diagonal())).reshape(-1, self.dim)
-        g = self.global_form
-        found = np.empty(self.q.size)
-        Ht = sp.csr_matrix(g.H.T)
-        for start in range(0, self.q.size, 512):
-            columns = sp.csc_matrix(g.H)[:, start : start + 512]
-            solved = g.solve_mass(columns)
-            found[start : start + 512] = np.asarray(
-                Ht[start : start + 512].multiply(solved.T).sum(axis=1)
-            ).ravel()
-        return np.abs(found).reshape(-1, self.dim)
+        return np.abs(self.delassus.diagonal()).reshape(-1, self.dim)
 
     @cached_property
     def weight(self) -> np.ndarray:
@@ -268,18 +303,10 @@ class ContactProblem:
     def dense_W(self) -> np.ndarray:
         return self.W.toarray() if sp.issparse(self.W) else self.W
 
-    @cached_property
+    @property
     def matrix_free(self) -> bool:
-        """Whether W stays unformed: a large global problem whose W would be far fuller than H (sampled
-        columns decide)."""
-        if self.global_form is None or "W" in self.__dict__ or self.q.size <= 3000:
-            return False
-        g = self.global_form
-        sample = np.linspace(0, self.q.size - 1, 8).astype(int)
-        columns = g.H.T @ g.solve_mass(g.H[:, sample])
-        filled = np.count_nonzero(np.asarray(columns)) / sample.size * self.q.size
-        entries = g.H.nnz if sp.issparse(g.H) else g.H.size
-        return filled > 2e7 and filled > 30 * entries
+        """Whether methods had better do without the entries of W."""
+        return self.delassus.unformed
 
     @property
     def share(self) -> float:
@@ -287,11 +314,8 @@ class ContactProblem:
         return self.blocks.indices.size / max(1, self.n_contacts**2)
 
     def velocity(self, r) -> np.ndarray:
-        """``u = W r + q``; a global problem answers without forming W."""
-        if self.global_form is not None and "W" not in self.__dict__:
-            g = self.global_form
-            return np.asarray(g.H.T @ g.solve_mass(np.asarray(g.H @ r).ravel())).ravel() + self.q
-        return np.asarray(self.W @ r).ravel() + self.q
+        """``u = W r + q``, without forming W."""
+        return self.delassus.apply(r) + self.q
 
     def check_impulse(self, r, name="guess") -> np.ndarray:
         """A start value as a fresh float array of the right shape, or a typed error."""

@@ -72,6 +72,8 @@ class Run:
 
     def slice(self) -> int:
         """Iterations that fit into one call of a compiled loop."""
+        if self.problem.matrix_free:
+            return 10
         return max(1, SLICE // max(1, self.problem.blocks.indices.size))
 
     def limit(self, default) -> int:

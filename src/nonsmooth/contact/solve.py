@@ -18,6 +18,7 @@ from nonsmooth._core.contact.direct import solve_direct
 from nonsmooth.contact.admm import admm
 from nonsmooth.contact.anderson import nsgs_anderson
 from nonsmooth.contact.auto import auto
+from nonsmooth.contact.by_laws import exact, psor
 from nonsmooth.contact.colours import nsgs_coloured
 from nonsmooth.contact.enumeration import enumeration
 from nonsmooth.contact.first_order import apgd, pjor
@@ -123,6 +124,8 @@ METHODS = {
     "admm": admm,
     "apgd": apgd,
     "pjor": pjor,
+    "exact": exact,
+    "psor": psor,
     "lemke": lemke,
     "enumeration": enumeration,
 }

@@ -72,6 +72,24 @@ def largest_eigenvalue(indptr, indices, data, steps):
 
 
 @kernel
+def accelerate(r, y, new, theta):
+    """The step from `r` to `new`, and the extrapolated point `y` to step from next; returns Nesterov's next theta."""
+    against = 0.0
+    for k in range(r.size):
+        against += (y[k] - new[k]) * (new[k] - r[k])
+    theta_new = 0.5 * (math.sqrt(theta**4 + 4.0 * theta * theta) - theta * theta)
+    beta = theta * (1.0 - theta) / (theta * theta + theta_new)
+    if against > 0.0:
+        # the momentum points uphill: restart
+        beta = 0.0
+        theta_new = 1.0
+    for k in range(r.size):
+        y[k] = new[k] + beta * (new[k] - r[k])
+        r[k] = new[k]
+    return theta_new
+
+
+@kernel
 def jacobi_steps(indptr, indices, data, q, mu, bilateral, r, t, steps):
     """`steps` plain projection steps of length `t` for all contacts at once; `r` is modified in place."""
     dim = data.shape[1]
@@ -102,17 +120,5 @@ def accelerated_steps(indptr, indices, data, q, mu, bilateral, r, y, state, t, s
         for k in range(r.size):
             u[k] += q[k]
         shift_and_step(dim, y, u, mu, bilateral, t, new)
-        against = 0.0
-        for k in range(r.size):
-            against += (y[k] - new[k]) * (new[k] - r[k])
-        theta_new = 0.5 * (math.sqrt(theta**4 + 4.0 * theta * theta) - theta * theta)
-        beta = theta * (1.0 - theta) / (theta * theta + theta_new)
-        if against > 0.0:
-            # the momentum points uphill: restart
-            beta = 0.0
-            theta_new = 1.0
-        for k in range(r.size):
-            y[k] = new[k] + beta * (new[k] - r[k])
-            r[k] = new[k]
-        theta = theta_new
+        theta = accelerate(r, y, new, theta)
     state[0] = theta
