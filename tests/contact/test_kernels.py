@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nonsmooth._core.contact.cone import local2, local3
-from nonsmooth._core.contact.nonsmooth_newton import equations, lu_solve
+from nonsmooth._core.contact.nonsmooth_newton import equations
 from nonsmooth._core.contact.nsgs import multiply, sweep3
 from nonsmooth.contact.fclib import read_fclib
 from nonsmooth.contact.problem import ContactProblem
@@ -105,15 +105,6 @@ def test_all_equations_vanish_at_a_solution(form):
     u = np.array([0.0, 2.6, 0.0, 0.0, 0.0, 0.0, 1.0, 0.3, 0.4])
     out, A, B = np.empty(9), np.empty((3, 3, 3)), np.empty((3, 3, 3))
     assert equations(form, 3, r, u, np.full(3, 0.4), np.zeros(3, dtype=bool), out, A, B) < 1e-6
-
-
-def test_elimination():
-    rng = np.random.default_rng(0)
-    A, b = rng.normal(size=(30, 30)), rng.normal(size=30)
-    x = b.copy()
-    assert lu_solve(A.copy(), x)
-    np.testing.assert_allclose(A @ x, b, atol=1e-11)
-    assert not lu_solve(np.zeros((2, 2)), np.ones(2))
 
 
 def test_one_sweep_is_the_obvious_loop():

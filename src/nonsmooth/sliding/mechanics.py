@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from nonsmooth._core.jit import JIT_ENABLED, kernel, user_kernel
-from nonsmooth._core.linalg.dense_lu import lu_factor, lu_solve
+from nonsmooth._core.linalg.elimination import lu_factor, lu_solve
 from nonsmooth.errors import InputError, ModelError, RangeError, ShapeError
 from nonsmooth.model.functions import UserFunction
 from nonsmooth.sliding.groups import FilippovSystem, Group

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nonsmooth._core.linalg.small import cholesky, lu_solve, solve_lower, solve_lower_transposed
+from nonsmooth._core.linalg.small import cholesky, solve_lower, solve_lower_transposed
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 9])
@@ -36,18 +36,3 @@ def test_cholesky_names_the_bad_pivot(scale):
     nan = np.eye(3)
     nan[1, 1] = np.nan
     assert cholesky(nan, L, 3) == 2
-
-
-def test_lu_solve_with_pivoting():
-    rng = np.random.default_rng(7)
-    for n in (1, 2, 6):
-        A = rng.uniform(-1, 1, (n, n))
-        if n > 1:
-            A[0, 0] = 0.0  # needs an exchange of rows
-        b = rng.normal(size=n)
-        x = b.copy()
-        assert lu_solve(A.copy(), x, n) == 0
-        np.testing.assert_allclose(x, np.linalg.solve(A, b), rtol=1e-10)
-    singular = np.array([[1.0, 2.0], [0.5, 1.0]])
-    assert lu_solve(singular, np.ones(2), 2) == 1
-    assert lu_solve(np.array([[np.nan]]), np.ones(1), 1) == 1

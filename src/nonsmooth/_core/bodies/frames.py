@@ -13,14 +13,11 @@ how many components its position has, how many coordinates it has.
 
 HELD, ALONG and TURNING find what does not move in the table `fixed`: x, y, z, phi; x_0, e; x. Columns AT_X, AT_Y, AT_Z, AT_PHI say which
 coordinate of its block a component of a HELD node is, or -1.
-
-A quaternion (w, x, y, z) of any length turns as that of length one: at the points inside a step a scheme evaluates at, its length is one
-up to the error of the step only.
 """
 
 from math import cos, sin
 
-from nonsmooth._core.bodies.vectors import dot, plus, turned, turned_back
+from nonsmooth._core.bodies.vectors import dot, plus, quaternion_rotation, turned, turned_back
 from nonsmooth._core.jit import phase
 
 GROUND, POINT, PLANAR, SPATIAL, HELD, ALONG, TURNING = 0, 1, 2, 3, 4, 5, 6
@@ -88,14 +85,7 @@ def rotation(table, b, q):
         c, s = cos(phi), sin(phi)
         return (c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0)
     if kind == SPATIAL or kind == TURNING:
-        i = table.frames[b, AT_Q] + (3 if kind == SPATIAL else 0)
-        w, x, y, z = q[i], q[i + 1], q[i + 2], q[i + 3]
-        f = 2.0 / (w * w + x * x + y * y + z * z)
-        return (
-            1.0 - f * (y * y + z * z), f * (x * y - w * z), f * (x * z + w * y),
-            f * (x * y + w * z), 1.0 - f * (x * x + z * z), f * (y * z - w * x),
-            f * (x * z - w * y), f * (y * z + w * x), 1.0 - f * (x * x + y * y),
-        )  # fmt: skip
+        return quaternion_rotation(q, table.frames[b, AT_Q] + (3 if kind == SPATIAL else 0))
     return (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 

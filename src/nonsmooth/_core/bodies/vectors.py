@@ -12,6 +12,22 @@ def vector(p, i):
 
 
 @phase
+def quaternion_rotation(q, i):
+    """Rotation R, row by row, of the quaternion (w, x, y, z) that begins at i.
+
+    One of any length turns as that of length one: at the points inside a step a scheme evaluates at, its length is one up to the error of
+    the step only.
+    """
+    w, x, y, z = q[i], q[i + 1], q[i + 2], q[i + 3]
+    f = 2.0 / (w * w + x * x + y * y + z * z)
+    return (
+        1.0 - f * (y * y + z * z), f * (x * y - w * z), f * (x * z + w * y),
+        f * (x * y + w * z), 1.0 - f * (x * x + z * z), f * (y * z - w * x),
+        f * (x * z - w * y), f * (y * z + w * x), 1.0 - f * (x * x + y * y),
+    )  # fmt: skip
+
+
+@phase
 def plus(a, b):
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 

@@ -7,7 +7,7 @@ bring, and their order of sums would not be fixed.
 import numpy as np
 
 from nonsmooth._core.jit import kernel
-from nonsmooth._core.linalg.dense_lu import lu_factor, lu_solve
+from nonsmooth._core.linalg.elimination import lu_factor, lu_solve
 
 
 @kernel

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from nonsmooth._core.jit import kernel
-from nonsmooth._core.linalg.dense_lu import lu_factor, lu_solve
+from nonsmooth._core.linalg.elimination import lu_factor, lu_solve
 
 OPEN, HELD, FORWARD, BACKWARD = 0, 1, 2, 3
 

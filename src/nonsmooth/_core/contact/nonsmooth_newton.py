@@ -22,6 +22,7 @@ import math
 import numpy as np
 
 from nonsmooth._core.jit import kernel
+from nonsmooth._core.linalg.elimination import eliminate
 
 ALART_CURNIER, NATURAL, FISCHER_BURMEISTER = 0, 1, 2
 
@@ -266,39 +267,6 @@ def line_search(form, dim, r, u, step, u_step, mu, bilateral, limit, phi, A, B, 
 
 
 @kernel
-def lu_solve(J, x):
-    """Solve ``J y = x`` in place by Gaussian elimination with row pivoting; `J` is destroyed. Returns False
-    if singular."""
-    n = x.size
-    for k in range(n):
-        p = k
-        top = abs(J[k, k])
-        for i in range(k + 1, n):
-            if abs(J[i, k]) > top:
-                top = abs(J[i, k])
-                p = i
-        if not top > 0.0 or top == math.inf:
-            return False
-        if p != k:
-            for j in range(k, n):
-                J[k, j], J[p, j] = J[p, j], J[k, j]
-            x[k], x[p] = x[p], x[k]
-        inv = 1.0 / J[k, k]
-        for i in range(k + 1, n):
-            f = J[i, k] * inv
-            if f != 0.0:
-                for j in range(k + 1, n):
-                    J[i, j] -= f * J[k, j]
-                x[i] -= f * x[k]
-    for i in range(n - 1, -1, -1):
-        total = x[i]
-        for j in range(i + 1, n):
-            total -= J[i, j] * x[j]
-        x[i] = total / J[i, i]
-    return True
-
-
-@kernel
 def newton_dense(form, dim, W, q, mu, bilateral, eps, pull, centre, r, max_iter, stop, memory):
     """Newton's iteration for ``u = W r + q + pull (r - centre)`` with ``W + eps I`` in the matrix, by dense
     elimination.
@@ -343,7 +311,7 @@ def newton_dense(form, dim, W, q, mu, bilateral, eps, pull, centre, r, max_iter,
                     J[row, dim * i + b] += eps * A[i, a, b] + B[i, a, b]
                 step[row] = -phi[row]
         done += 1
-        if not lu_solve(J, step):
+        if eliminate(J, step, n, 0.0) != 0:
             break
         for i in range(n):
             total = pull * step[i]

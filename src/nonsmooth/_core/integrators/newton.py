@@ -20,7 +20,7 @@ from nonsmooth._core.integrators.records import (
 )
 from nonsmooth._core.integrators.time_axis import cut_to_bound, spacing
 from nonsmooth._core.jit import phase
-from nonsmooth._core.linalg.dense_lu import lu_factor
+from nonsmooth._core.linalg.elimination import lu_factor
 
 EPS = 2.220446049250313e-16
 

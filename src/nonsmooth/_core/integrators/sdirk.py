@@ -21,7 +21,7 @@ from nonsmooth._core.integrators.records import (
     solver_at,
 )
 from nonsmooth._core.jit import phase
-from nonsmooth._core.linalg.dense_lu import lu_solve
+from nonsmooth._core.linalg.elimination import lu_solve
 
 NEWTON_MAX = 6
 

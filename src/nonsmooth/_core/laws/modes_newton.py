@@ -17,7 +17,7 @@ every law is taken: the documented choice where a problem has several solutions.
 
 from nonsmooth._core.jit import caller, float64, int64, kernel, phase, types
 from nonsmooth._core.laws.projections import radius, residual
-from nonsmooth._core.linalg.small import lu_solve
+from nonsmooth._core.linalg.elimination import SINGULAR, eliminate
 from nonsmooth._core.records.laws import (
     CONSTRAINT,
     COULOMB_1D,
@@ -110,7 +110,7 @@ def solve_for_modes(x, n_laws, n):
         if is_coulomb(kind) and laws.mode[laws.link[l]] != CONSTRAINT:
             mode = INACTIVE  # friction of an open contact
         for i in range(i0, i0 + laws.dim[l]):
-            # rows are scaled to size one, which is what the pivot test of `lu_solve` expects
+            # rows are scaled to size one, which is what the pivot test of `eliminate` expects
             f = 0.0
             if mode == CONSTRAINT:
                 f = 1.0 / G[i, i] if G[i, i] > 0.0 else 1.0
@@ -127,7 +127,7 @@ def solve_for_modes(x, n_laws, n):
             A[i0, N] = -laws.mu[l] if mode == UPPER else laws.mu[l]
         else:
             slip_on_disk(x, l, N, n)
-    if lu_solve(A, rows.b, n) != 0:
+    if eliminate(A, rows.b, n, SINGULAR) != 0:
         return 1
     for i in range(n):
         rows.P[i] = rows.b[i]

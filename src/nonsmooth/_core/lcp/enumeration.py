@@ -24,7 +24,7 @@ import numpy as np
 
 from nonsmooth._core.jit import b1_1, f8_1, f8_2, float64, i8_1, int64, kernel, types, void
 from nonsmooth._core.lcp.lemke import solve_support
-from nonsmooth._core.linalg.dense_lu import lu_factor, lu_solve
+from nonsmooth._core.linalg.elimination import lu_factor, lu_solve
 
 COMPLETE, TOO_MANY = 0, 1
 

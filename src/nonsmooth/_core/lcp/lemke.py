@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonsmooth._core.jit import kernel
-from nonsmooth._core.linalg.dense_lu import lu_factor, lu_solve
+from nonsmooth._core.linalg.elimination import lu_factor, lu_solve
 
 SOLVED, RAY, PIVOT_LIMIT, NUMERICAL = 0, 1, 2, 3
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from nonsmooth._core.jit import by_reference, f8_1, int64, kernel, scalars, void
 from nonsmooth._core.linalg.banded import banded_cholesky, banded_cholesky_solve, banded_lu, banded_lu_solve
-from nonsmooth._core.linalg.dense_lu import lu_factor, lu_solve
+from nonsmooth._core.linalg.elimination import lu_factor, lu_solve
 from nonsmooth._core.linalg.small import cholesky, solve_lower, solve_lower_transposed
 from nonsmooth._core.linalg.sparse_ldl import sparse_ldl, sparse_ldl_solve
 

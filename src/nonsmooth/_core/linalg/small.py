@@ -1,4 +1,4 @@
-"""Small dense linear algebra, in place and without allocation (own loops beat LAPACK up to about n = 20)."""
+"""Small symmetric systems by Cholesky factors, in place and without allocation (own loops beat LAPACK up to about n = 20)."""
 
 from nonsmooth._core.jit import f8_1, f8_2, int64, kernel, void
 
@@ -42,34 +42,3 @@ def solve_lower_transposed(L, b, x, n):
         for k in range(i + 1, n):
             s -= L[k, i] * x[k]
         x[i] = s * L[i, i]
-
-
-@kernel(int64(f8_2, f8_1, int64), forceinline=True, references=False)
-def lu_solve(A, b, n):
-    """Solve ``A x = b`` by elimination with row pivoting; `A` is destroyed, `b` becomes x. Returns 0, or 1 if singular."""
-    for k in range(n):
-        p = k
-        largest = abs(A[k, k])
-        for i in range(k + 1, n):
-            if abs(A[i, k]) > largest:
-                largest = abs(A[i, k])
-                p = i
-        # relative to the column as it was handed in is not known here; callers scale rows to size one
-        if not largest > 1e-13:
-            return 1
-        if p != k:
-            for j in range(k, n):
-                A[k, j], A[p, j] = A[p, j], A[k, j]
-            b[k], b[p] = b[p], b[k]
-        for i in range(k + 1, n):
-            f = A[i, k] / A[k, k]
-            if f != 0.0:
-                for j in range(k + 1, n):
-                    A[i, j] -= f * A[k, j]
-                b[i] -= f * b[k]
-    for i in range(n - 1, -1, -1):
-        s = b[i]
-        for j in range(i + 1, n):
-            s -= A[i, j] * b[j]
-        b[i] = s / A[i, i]
-    return 0

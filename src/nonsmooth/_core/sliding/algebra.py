@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonsmooth._core.jit import kernel, noinline
-from nonsmooth._core.linalg.dense_lu import lu_factor, lu_solve
+from nonsmooth._core.linalg.elimination import lu_factor, lu_solve
 
 SINGULAR = 1e-12  # pivot ratio below which condition B' counts as violated
 

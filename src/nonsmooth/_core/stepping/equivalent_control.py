@@ -20,7 +20,7 @@ from nonsmooth._core.calls.model_functions import call_matrix, call_vector
 from nonsmooth._core.calls.parts import part
 from nonsmooth._core.integrators.records import FIELD
 from nonsmooth._core.jit import address_record, by_reference, phase, scalars
-from nonsmooth._core.linalg.rank_revealing import solve_by_rank
+from nonsmooth._core.linalg.elimination import solve_by_rank
 from nonsmooth._core.linalg.small import cholesky, solve_lower, solve_lower_transposed
 from nonsmooth._core.records.scene import EXAMPLE, scene_at
 from nonsmooth._core.records.status import MASS_SINGULAR, NO_SOLUTION, NON_FINITE, OK

@@ -146,3 +146,57 @@ def in_norm_of(M, x, n_u):
             r += M[i, j] * x[j]
         s += x[i] * r
     return abs(s) ** 0.5
+
+
+@phase
+def changes(scene, begin, implicit, x_new, scale):
+    """Size of the change of u_1 and of the velocities it is measured by, in the norm of M."""
+    work, n_u = scene.work, scene.model.size.n_u
+    for j in range(n_u):
+        work.du[j] = x_new[j] - implicit.x[j]
+    change = in_norm_of(work.M, work.du, n_u)
+    scale = max(scale, in_norm_of(work.M, begin.u, n_u), in_norm_of(work.M, x_new, n_u))
+    for j in range(n_u):
+        work.du[j] = implicit.x_F[j] - begin.u[j]
+    return change, max(scale, in_norm_of(work.M, work.du, n_u))
+
+
+@phase
+def settled(change, scale, before):
+    """Whether an iteration changed nothing any more, or only rounding."""
+    return change <= NEWTON_TOL * scale or (change <= ACCEPTED * scale and not change < 0.5 * before)
+
+
+@phase
+def row_velocity(WT, zeta, u, i, n_u):
+    """gamma_i = W_i^T u + zeta_i."""
+    s = zeta[i]
+    for j in range(n_u):
+        s += WT[i, j] * u[j]
+    return s
+
+
+@phase
+def velocities_of_rows(scene, begin, implicit, WT, zeta):
+    """Relative velocities before and after the step, and without impulses, as the books take them."""
+    problem, laws, n_u = scene.problem, scene.model.laws, scene.model.size.n_u
+    active, rows = problem.laws, problem.rows
+    for a in range(problem.count.laws):
+        for d in range(active.dim[a]):
+            i, k = laws.row[active.law[a]] + d, active.row[a] + d
+            rows.gamma_B[k] = row_velocity(WT, zeta, begin.u, i, n_u)
+            rows.gamma_F[k] = row_velocity(WT, zeta, implicit.x_F, i, n_u)
+            rows.xi[k] = row_velocity(WT, zeta, scene.end.u, i, n_u) + active.e[a] * rows.gamma_B[k]
+
+
+@phase
+def along(model, work, q, u, dt, out):
+    """q + B u dt."""
+    for i in range(model.size.n_q):
+        s = 0.0
+        if model.size.has_B:
+            for j in range(model.size.n_u):
+                s += work.B[i, j] * u[j]
+        else:
+            s = u[i]
+        out[i] = q[i] + dt * s

@@ -25,7 +25,8 @@ or parts no faster than the forces move it within the step.
 from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.records.scene import STEP, scene_at, state_at
 from nonsmooth._core.records.status import NON_FINITE, OK, UNCONVERGED
-from nonsmooth._core.stepping.books import book_forces, book_gaps, book_laws, book_solve
+from nonsmooth._core.stepping.books import book_forces, book_gaps, book_laws
+from nonsmooth._core.stepping.ends import end_of_solve
 from nonsmooth._core.stepping.phases import (
     active_laws,
     contact_problem,
@@ -36,7 +37,6 @@ from nonsmooth._core.stepping.phases import (
     impulses,
     kick,
     move,
-    normalise,
     not_finite_gap,
 )
 from nonsmooth._core.stepping.run_loop import loop
@@ -130,23 +130,14 @@ def stands_still(model, end, work):
 @phase
 def close_step(scene, begin, status, t, dt):
     """Quaternions, books and structure at the end of a step; what is not solved goes on only if that was asked for."""
-    model, work, end, info, ask, books = (
-        scene.model, scene.work, scene.end, scene.info, scene.ask, scene.books
-    )  # fmt: skip
-    if ask.unit:
-        normalise(model, end.q)
-    if status == UNCONVERGED and ask.accept:
-        books.unconverged += 1
-        books.unconverged_t = t + dt
-        status = OK
+    model, work, end, books = scene.model, scene.work, scene.end, scene.books
+    status = end_of_solve(scene, status, t + dt)
     if status != OK:
         return status
-    if scene.problem.count.rows > 0:
-        book_solve(books, info, t + dt)
-    if ask.books:
+    if scene.ask.books:
         book_gaps(model, work, books, t + 0.5 * dt)
         book_forces(model, begin, end, work, books, dt)
         if scene.problem.count.rows > 0:
             book_laws(model, begin, end, work, scene.problem, books, t + dt)
-    info.changed = first_change(model, begin, end)
+    scene.info.changed = first_change(model, begin, end)
     return OK

@@ -13,7 +13,7 @@ is not Phi_h = 0.
 """
 
 from nonsmooth._core.jit import phase
-from nonsmooth._core.linalg.rank_revealing import solve_by_rank
+from nonsmooth._core.linalg.elimination import solve_by_rank
 from nonsmooth._core.linalg.small import solve_lower, solve_lower_transposed
 from nonsmooth._core.records.status import OK
 from nonsmooth._core.stepping.equivalent_control import DEPENDENT, at_point, dot, norm

@@ -31,8 +31,9 @@ from nonsmooth._core.records.laws import FREE
 from nonsmooth._core.records.scene import STEP, scene_at, state_at
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, NON_FINITE_GAP, OK, UNCONVERGED
 from nonsmooth._core.stepping import implicit as newton
-from nonsmooth._core.stepping.books import book_forces, book_gaps, book_solve, work_of_laws
-from nonsmooth._core.stepping.implicit import ACCEPTED, MAX_NEWTON, NEWTON_TOL, Implicit
+from nonsmooth._core.stepping.books import book_forces, book_gaps, work_of_laws
+from nonsmooth._core.stepping.ends import end_of_solve
+from nonsmooth._core.stepping.implicit import MAX_NEWTON, Implicit
 from nonsmooth._core.stepping.phases import (
     FORCED,
     bounds_of_forces,
@@ -43,7 +44,6 @@ from nonsmooth._core.stepping.phases import (
     normalise,
     not_finite_gap,
 )
-from nonsmooth._core.stepping.theta import along, row_velocity, velocities_of_rows
 
 MAX_SETS = 30
 
@@ -134,7 +134,7 @@ def without_laws(scene, begin, own, t, weight):
         if size.has_bounds:
             bounds_of_forces(model, work, t, begin.q, begin.u)
         for i in range(size.n_rows):
-            own.gamma_0[i] = row_velocity(work.WT, work.zeta, begin.u, i, size.n_u)
+            own.gamma_0[i] = newton.row_velocity(work.WT, work.zeta, begin.u, i, size.n_u)
     return OK
 
 
@@ -144,7 +144,7 @@ def kinematics(scene, begin, own, t, dt):
     model, work = scene.model, scene.work
     if model.size.has_B:
         call_matrix(model.at.kinematics, t, begin.q, begin.u, model.p, work.B)
-        along(model, work, begin.q, own.implicit.x, 0.5 * dt, own.y)
+        newton.along(model, work, begin.q, own.implicit.x, 0.5 * dt, own.y)
         call_matrix(model.at.kinematics, t + 0.5 * dt, own.y, begin.u, model.p, work.B)
 
 
@@ -153,7 +153,7 @@ def place(scene, begin, own, e, t, dt):
     """y of contacts with restitution e; returns its time."""
     for j in range(scene.model.size.n_u):
         own.w_y[j] = (own.implicit.x[j] - e * begin.u[j]) / (1.0 + e)
-    along(scene.model, scene.work, begin.q, own.w_y, dt, own.y)
+    newton.along(scene.model, scene.work, begin.q, own.w_y, dt, own.y)
     normalise(scene.model, own.y)
     return t + dt * (1.0 - e) / (1.0 + e)
 
@@ -217,10 +217,12 @@ def with_laws(scene, begin, own, t, dt, weight):
             return status
         status = impulses(problem, info, scene.at.problem, dt)
         newton.take_impulses(imp, model, scene.end, problem, own.u_new)
-        change, scale = take_change(scene, begin, own, scale)
+        change, scale = newton.changes(scene, begin, imp, own.u_new, scale)
+        for j in range(model.size.n_u):
+            imp.x[j] = own.u_new[j]
         if not change - change == 0.0:
             return NON_FINITE
-        if change <= NEWTON_TOL * scale or (change <= ACCEPTED * scale and not change < 0.5 * before):
+        if newton.settled(change, scale, before):
             return status
         before = change
     info.residual = before / max(scale, 1e-300)
@@ -247,7 +249,7 @@ def velocities_of_laws(scene, begin, own, t, dt, weight, first):
                 rows.P[k] = begin.P[i]
             if l >= size.n_N and not is_joint(size, active.kind[a], i):
                 imp.xi[i] = (
-                    row_velocity(work.WT, work.zeta, imp.x, i, size.n_u) + active.e[a] * own.gamma_0[i]
+                    newton.row_velocity(work.WT, work.zeta, imp.x, i, size.n_u) + active.e[a] * own.gamma_0[i]
                 )
                 for j in range(size.n_u):
                     imp.S[i, j] = work.WT[i, j]
@@ -276,46 +278,25 @@ def joints(scene, begin, own, t, dt):
 
 
 @phase
-def take_change(scene, begin, own, scale):
-    """The new iterate; size of its change and of the velocities it is measured by, in the norm of M."""
-    work, imp, n_u = scene.work, own.implicit, scene.model.size.n_u
-    for j in range(n_u):
-        work.du[j] = own.u_new[j] - imp.x[j]
-        imp.x[j] = own.u_new[j]
-    change = newton.in_norm_of(work.M, work.du, n_u)
-    scale = max(scale, newton.in_norm_of(work.M, begin.u, n_u), newton.in_norm_of(work.M, own.u_new, n_u))
-    for j in range(n_u):
-        work.du[j] = imp.x_F[j] - begin.u[j]
-    return change, max(scale, newton.in_norm_of(work.M, work.du, n_u))
-
-
-@phase
 def finish(scene, begin, own, status, t, dt, weight):
     """The end of the step, books and structure; what is not solved goes on only if that was asked for."""
-    model, work, problem, end, info, ask, books = (
-        scene.model, scene.work, scene.problem, scene.end, scene.info, scene.ask, scene.books
+    model, work, problem, end, info, books = (
+        scene.model, scene.work, scene.problem, scene.end, scene.info, scene.books
     )  # fmt: skip
     for j in range(model.size.n_u):
         end.u[j] = own.implicit.x[j]
     if not move(model, begin, end, work, 1.0, dt):
         return NON_FINITE
-    if ask.unit:
-        normalise(model, end.q)
-    if status == UNCONVERGED and ask.accept:
-        books.unconverged += 1
-        books.unconverged_t = t + dt
-        status = OK
+    status = end_of_solve(scene, status, t + dt)
     if status != OK:
         return status
-    if problem.count.rows > 0:
-        book_solve(books, info, t + dt)
-    if ask.books:
+    if scene.ask.books:
         if model.size.n_N > 0:
             call_vector(model.at.gap, t + dt, end.q, end.u, model.p, work.g)
             book_gaps(model, work, books, t + dt)
         book_forces(model, begin, end, work, books, weight)
         if problem.count.rows > 0:
-            velocities_of_rows(scene, begin, own, work.WT, work.zeta)
+            newton.velocities_of_rows(scene, begin, own.implicit, work.WT, work.zeta)
             books.work_contacts += work_of_laws(model, work, problem)
     info.changed = first_change(model, begin, end)
     info.ready = 1

@@ -32,17 +32,17 @@ from nonsmooth._core.calls.model_functions import call_matrix, call_vector
 from nonsmooth._core.jit import by_reference, kernel, phase, scalars
 from nonsmooth._core.records.laws import CONSTRAINT, FREE, USER_SET
 from nonsmooth._core.records.scene import STEP, scene_at, state_at
-from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK, UNCONVERGED
+from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK
 from nonsmooth._core.stepping import implicit as newton
 from nonsmooth._core.stepping.books import (
     book_forces,
     book_gaps,
     book_made,
-    book_solve,
     work_of_laws,
 )
 from nonsmooth._core.stepping.chord import along_chord, places
-from nonsmooth._core.stepping.implicit import ACCEPTED, DAMPED, MAX_NEWTON, NEWTON_TOL, Implicit
+from nonsmooth._core.stepping.ends import end_of_solve
+from nonsmooth._core.stepping.implicit import DAMPED, MAX_NEWTON, Implicit
 from nonsmooth._core.stepping.phases import (
     bounds_of_forces,
     first_change,
@@ -127,10 +127,10 @@ def theta_step(at_scene, at_state, t, dt):
         if scene.problem.count.rows > 0:
             status = impulses(scene.problem, info, scene.at.problem, dt)
         newton.take_impulses(own.implicit, model, end, scene.problem, own.u_new)
-        change, scale = changes(scene, begin, own, scale)
+        change, scale = newton.changes(scene, begin, own.implicit, own.u_new, scale)
         if not change - change == 0.0:
             return NON_FINITE
-        settled = change <= NEWTON_TOL * scale or (change <= ACCEPTED * scale and not change < 0.5 * before)
+        settled = newton.settled(change, scale, before)
         next_iterate(own, size.n_u, 0.5 if iteration >= DAMPED and not settled else 1.0)
         if settled and not first:
             return finish(scene, begin, own, status, t, dt)
@@ -151,7 +151,7 @@ def laws_of_step(scene, begin, own, t, dt):
         if size.has_zeta:
             call_vector(model.at.zeta, t, begin.q, begin.u, model.p, work.zeta)
         for i in range(size.n_rows):
-            own.gamma_0[i] = row_velocity(work.WT, work.zeta, begin.u, i, n_u)
+            own.gamma_0[i] = newton.row_velocity(work.WT, work.zeta, begin.u, i, n_u)
     if options.directions == SECANT:
         places(scene, begin, t, begin.q, own.place_0)
     if n_N > 0:
@@ -168,33 +168,11 @@ def laws_of_step(scene, begin, own, t, dt):
 
 
 @phase
-def row_velocity(WT, zeta, u, i, n_u):
-    """gamma_i = W_i^T u + zeta_i."""
-    s = zeta[i]
-    for j in range(n_u):
-        s += WT[i, j] * u[j]
-    return s
-
-
-@phase
 def straight_ahead(model, begin, work, own, t, dt):
     """q_0 + B(q_0) u_0 dt, into `q_move`."""
     if model.size.has_B:
         call_matrix(model.at.kinematics, t, begin.q, begin.u, model.p, work.B)
-    along(model, work, begin.q, begin.u, dt, own.q_move)
-
-
-@phase
-def along(model, work, q, u, dt, out):
-    """q + B u dt."""
-    for i in range(model.size.n_q):
-        s = 0.0
-        if model.size.has_B:
-            for j in range(model.size.n_u):
-                s += work.B[i, j] * u[j]
-        else:
-            s = u[i]
-        out[i] = q[i] + dt * s
+    newton.along(model, work, begin.q, begin.u, dt, own.q_move)
 
 
 @phase
@@ -207,12 +185,12 @@ def points(scene, begin, own, t, dt):
         own.u_th[j] = (1.0 - theta) * begin.u[j] + theta * x[j]
     if size.has_B:
         call_matrix(model.at.kinematics, t, begin.q, begin.u, model.p, work.B)
-    along(model, work, begin.q, own.u_th, theta * dt, work.q_m)
+    newton.along(model, work, begin.q, own.u_th, theta * dt, work.q_m)
     for i in range(size.n_q):
         work.q_m[i] += theta * own.shift[i]
     if size.has_B:
         call_matrix(model.at.kinematics, t + theta * dt, work.q_m, begin.u, model.p, work.B)
-    along(model, work, begin.q, own.u_th, dt, own.q_1)
+    newton.along(model, work, begin.q, own.u_th, dt, own.q_1)
     for i in range(size.n_q):
         own.q_1[i] += own.shift[i]
     if scene.ask.unit:
@@ -259,7 +237,7 @@ def contact_problem(scene, begin, own, t, dt, first, bends):
     if bends and not size.constant_W:
         bend(scene, begin, own, t_1, q_1)
     if own.options.directions == SECANT:
-        along(model, work, begin.q, own.u_th, dt, own.q_move)
+        newton.along(model, work, begin.q, own.u_th, dt, own.q_move)
         if scene.ask.unit:
             normalise(model, own.q_move)
         along_chord(scene, begin, own, t, dt)
@@ -301,7 +279,7 @@ def begin_of_law(scene, begin, own, a, dt, first):
 def law_velocity(own, begin, WT, zeta, x, e, i, n_u):
     """xi_i = gamma_1 + e gamma_0, with gamma_0 at the begin or, like gamma_1, where WT and zeta belong."""
     if own.options.directions == AT_END:
-        return row_velocity(WT, zeta, x, i, n_u) + e * own.gamma_0[i]
+        return newton.row_velocity(WT, zeta, x, i, n_u) + e * own.gamma_0[i]
     s = (1.0 + e) * zeta[i]
     for j in range(n_u):
         s += WT[i, j] * (x[j] + e * begin.u[j])
@@ -345,19 +323,6 @@ def bend(scene, begin, own, t, q):
 
 
 @phase
-def changes(scene, begin, own, scale):
-    """Size of the change of u_1 and of the velocities it is measured by, in the norm of M."""
-    work, imp, n_u = scene.work, own.implicit, scene.model.size.n_u
-    for j in range(n_u):
-        work.du[j] = own.u_new[j] - imp.x[j]
-    change = newton.in_norm_of(work.M, work.du, n_u)
-    scale = max(scale, newton.in_norm_of(work.M, begin.u, n_u), newton.in_norm_of(work.M, own.u_new, n_u))
-    for j in range(n_u):
-        work.du[j] = imp.x_F[j] - begin.u[j]
-    return change, max(scale, newton.in_norm_of(work.M, work.du, n_u))
-
-
-@phase
 def next_iterate(own, n_u, share):
     """A part of the change, or all of it."""
     for j in range(n_u):
@@ -367,24 +332,15 @@ def next_iterate(own, n_u, share):
 @phase
 def finish(scene, begin, own, status, t, dt):
     """The end of the step, (16b), books and structure; what is not solved goes on only if that was asked for."""
-    model, work, end, info, ask, books = (
-        scene.model, scene.work, scene.end, scene.info, scene.ask, scene.books
-    )  # fmt: skip
+    model, work, end, info = scene.model, scene.work, scene.end, scene.info
     for j in range(model.size.n_u):
         end.u[j] = own.implicit.x[j]
     if not move(model, begin, end, work, own.options.theta, dt):
         return NON_FINITE
-    if ask.unit:
-        normalise(model, end.q)
-    if status == UNCONVERGED and ask.accept:
-        books.unconverged += 1
-        books.unconverged_t = t + dt
-        status = OK
+    status = end_of_solve(scene, status, t + dt)
     if status != OK:
         return status
-    if scene.problem.count.rows > 0:
-        book_solve(books, info, t + dt)
-    if ask.books:
+    if scene.ask.books:
         keep_books(scene, begin, own, t, dt)
     info.changed = first_change(model, begin, end)
     info.ready = 1
@@ -401,26 +357,13 @@ def keep_books(scene, begin, own, t, dt):
     book_forces(model, begin, end, work, books, dt)
     if problem.count.rows == 0:
         return
-    velocities_of_rows(scene, begin, own, work.WT, work.zeta)
+    newton.velocities_of_rows(scene, begin, own.implicit, work.WT, work.zeta)
     books.work_contacts += work_of_laws(model, work, problem)
     if own.options.directions == AT_END:
-        velocities_of_rows(scene, begin, own, own.WT_1, own.zeta_1)
+        newton.velocities_of_rows(scene, begin, own.implicit, own.WT_1, own.zeta_1)
         for a in range(problem.count.laws):
             for d in range(problem.laws.dim[a]):
                 i, k = model.laws.row[problem.laws.law[a]] + d, problem.laws.row[a] + d
                 problem.rows.xi[k] += problem.laws.e[a] * (own.gamma_0[i] - problem.rows.gamma_B[k])
                 problem.rows.gamma_B[k] = own.gamma_0[i]
     book_made(model, begin, end, work, problem, books, t + dt)
-
-
-@phase
-def velocities_of_rows(scene, begin, own, WT, zeta):
-    """Relative velocities before and after the step, and without impulses, as the books take them."""
-    problem, laws, n_u = scene.problem, scene.model.laws, scene.model.size.n_u
-    active, rows = problem.laws, problem.rows
-    for a in range(problem.count.laws):
-        for d in range(active.dim[a]):
-            i, k = laws.row[active.law[a]] + d, active.row[a] + d
-            rows.gamma_B[k] = row_velocity(WT, zeta, begin.u, i, n_u)
-            rows.gamma_F[k] = row_velocity(WT, zeta, own.implicit.x_F, i, n_u)
-            rows.xi[k] = row_velocity(WT, zeta, scene.end.u, i, n_u) + active.e[a] * rows.gamma_B[k]

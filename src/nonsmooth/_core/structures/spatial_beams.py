@@ -30,7 +30,17 @@ from nonsmooth._core.bodies.rotation_vectors import (
     slope_of_third_factor,
     third_factor,
 )
-from nonsmooth._core.bodies.vectors import cross, dot, minus, plus, times, turned, turned_back, vector
+from nonsmooth._core.bodies.vectors import (
+    cross,
+    dot,
+    minus,
+    plus,
+    quaternion_rotation,
+    times,
+    turned,
+    turned_back,
+    vector,
+)
 from nonsmooth._core.jit import VECTOR, by_reference, kernel, phase, with_record, word
 
 #: Numbers of an element in p: length, C, tau, strains of the start, D row by row. Of a node: inertia xx, yy, zz, xy, xz, yz.
@@ -77,15 +87,7 @@ def node_position(s, k, q):
 def node_rotation(s, k, q):
     """R row by row."""
     i = s.turn[k]
-    if i < 0:
-        return UNIT
-    w, x, y, z = q[i], q[i + 1], q[i + 2], q[i + 3]
-    f = 2.0 / (w * w + x * x + y * y + z * z)
-    return (
-        1.0 - f * (y * y + z * z), f * (x * y - w * z), f * (x * z + w * y),
-        f * (x * y + w * z), 1.0 - f * (x * x + z * z), f * (y * z - w * x),
-        f * (x * z - w * y), f * (y * z + w * x), 1.0 - f * (x * x + y * y),
-    )  # fmt: skip
+    return quaternion_rotation(q, i) if i >= 0 else UNIT
 
 
 @phase

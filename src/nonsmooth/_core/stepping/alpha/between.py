@@ -23,7 +23,7 @@ def alpha_between(at_scene, at_state, t, dt, t_out):
     end, there, size, it = scene.end, scene.between, scene.model.size, own.it
     new = memory(end.own, size.n_u, size.n_rows)
     s = (t_out - t) / dt
-    if new.head[2] != STEADY or s > 1.0 - 1e-9:
+    if new.jumped[0] != STEADY or s > 1.0 - 1e-9:
         return call_between(own.at.line, at_scene, at_state, t, dt, t_out)
     for j in range(size.n_u):
         part, bend = s * s * (3.0 - 2.0 * s), dt * s * (1.0 - s)

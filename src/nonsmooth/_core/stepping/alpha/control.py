@@ -21,7 +21,7 @@ from nonsmooth._core.jit import by_reference, kernel, phase, scalars
 from nonsmooth._core.records.scene import STEP, Books, call_step, scene_at
 from nonsmooth._core.records.status import OK, REJECTED, STEP_UNDERFLOW
 from nonsmooth._core.stepping.adaptive import choose_next, copy_books, length_of_step, shorten
-from nonsmooth._core.stepping.alpha.records import alpha_at, memory
+from nonsmooth._core.stepping.alpha.records import STEADY, alpha_at, memory
 
 SMALL_PART = 0.01
 SHORT = 1e-3  # of the span: what velocities move in it counts as moved
@@ -73,7 +73,7 @@ def controlled_step(at_scene, at_state, t, left):
     if status != OK:
         copy_books(ours.kept, scene.books)
         return shorten(control, status, h)
-    jumps = memory(scene.end.own, scene.model.size.n_u, scene.model.size.n_rows).head[2] != 0.0
+    jumps = memory(scene.end.own, scene.model.size.n_u, scene.model.size.n_rows).jumped[0] != STEADY
     error = local_error(own, ours, scene.end, scene.model.size, h, jumps)
     choose_next(control, h, error, 0 if jumps else 2)
     if error > 1.0 and h > control.dt_min:

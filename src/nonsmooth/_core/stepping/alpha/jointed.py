@@ -42,10 +42,12 @@ from nonsmooth._core.stepping.alpha.records import PART, PLAIN, alpha_at, call_p
 from nonsmooth._core.stepping.alpha.smooth import IN
 from nonsmooth._core.stepping.alpha.step import (
     begin_of_step,
+    carry_over,
     jumped,
     keep_books,
     look_ahead,
     mirror,
+    recall,
     starts_anew,
 )
 from nonsmooth._core.stepping.books import book_solve
@@ -322,12 +324,8 @@ def begin_jointed(at_scene, at_state, t, _):
         rows.gamma_0[i] = rows.gamma_1[i]
     if starts_anew(old, x):
         status = consistent_jointed(at_scene, at_state, t)
-    else:  # zeros at a start; a belongs to t + (alpha_m - alpha_f) dt, whatever dt was
-        share = own.weights.dt / old.head[7] if old.head[7] > 0.0 else 1.0
-        for j in range(size.n_u):
-            it.w_0[j], it.a_0[j] = old.w[j], old.w[j] + share * (old.a[j] - old.w[j])
-        for i in range(size.n_rows):
-            rows.lam_0[i], rows.eta_0[i] = old.lam[i], old.lam[i] + share * (old.eta[i] - old.lam[i])
+    else:
+        recall(own, old)
     predict(own, begin, old, size, own.weights.dt)
     for j in range(size.n_u):
         it.w[j], ours.U[j], ours.J[j] = it.w_0[j], 0.0, 0.0
@@ -376,39 +374,28 @@ def finish_jointed(at_scene, at_state, t, newton):
     """The end of the step: totals of the multipliers, what is remembered, books. Returns a status."""
     scene, begin = scene_at(at_scene), state_at(at_state)
     own = alpha_at(scene.at.own)
-    ours, size, it, rows, x, end = (
-        jointed_at(own.at.jointed),
-        scene.model.size,
-        own.it,
-        own.rows,
-        own.options,
-        scene.end,
-    )
+    ours, size, it, rows, end = (
+        jointed_at(own.at.jointed), scene.model.size, own.it, own.rows, scene.end
+    )  # fmt: skip
     new, weights, check = memory(end.own, size.n_u, size.n_rows), own.weights, 0.0
-    share, f, m = 1.0 / (1.0 - x.alpha_m), x.alpha_f, x.alpha_m
+    carry_over(own, size, new)
     for j in range(size.n_u):
         end.u[j] = it.v[j]
         check += it.v[j] - it.v[j]
-        new.w[j], new.y[j], new.U[j], new.W[j] = it.w[j], it.w[j], ours.U[j], ours.J[j]
-        new.a[j] = share * ((1.0 - f) * it.w[j] + f * it.w_0[j] - m * it.a_0[j])  # (65l)
+        new.y[j], new.U[j], new.W[j] = it.w[j], ours.U[j], ours.J[j]
     for i in range(size.n_q):
         end.q[i] = own.q[i]
         check += own.q[i] - own.q[i]
     for i in range(size.n_rows):
         end.P[i] = ours.La[i] + rows.La_hat[i] + weights.gamma * rows.lam[i]  # (65m)
-        new.lam[i], new.La[i], new.nu[i], new.sets[i] = rows.lam[i], ours.La[i], ours.nu[i], 7.0
-        new.eta[i] = share * ((1.0 - f) * rows.lam[i] + f * rows.lam_0[i] - m * rows.eta_0[i])  # (65o)
+        new.La[i], new.nu[i], new.sets[i] = ours.La[i], ours.nu[i], 7.0
         rows.acts[i] = IN
     for l in range(size.n_laws):
         end.modes[l] = CONSTRAINT
     if check != 0.0:
         return NON_FINITE
-    new.head[0], new.head[1], new.head[2], new.head[7] = (
-        1.0,
-        newton,
-        jumped(own, size, begin, end),
-        weights.dt,
-    )
+    new.ready[0], new.newton[0], new.dt[0] = 1.0, newton, weights.dt
+    new.jumped[0] = jumped(own, size, begin, end)
     info = scene.info
     info.iterations, info.residual, info.ready = newton, weights.error / max(weights.scale, 1e-300), 1
     info.changed = first_change(scene.model, begin, end)

@@ -221,9 +221,16 @@ def n_own(size) -> int:
 
 
 class Memory(NamedTuple):
-    """Views of what is remembered."""
+    """Views of what is remembered; numbers are arrays of one entry, in the order of `HEAD`."""
 
-    head: np.ndarray
+    ready: np.ndarray  # 0 at a start
+    newton: np.ndarray  # iterations
+    jumped: np.ndarray  # STEADY, JUMPED or BROKEN
+    work_forces: np.ndarray
+    work_normal: np.ndarray
+    work_friction: np.ndarray
+    work_joints: np.ndarray
+    dt: np.ndarray
     w: np.ndarray  # smooth accelerations v~'
     a: np.ndarray  # shifted ones
     y: np.ndarray  # M^-1 f
@@ -243,7 +250,8 @@ def memory(own, n_u, n_rows):
     i = 8
     j = i + 5 * n_u
     return Memory(
-        own[0:i], own[i : i + n_u], own[i + n_u : i + 2 * n_u], own[i + 2 * n_u : i + 3 * n_u], own[i + 3 * n_u : i + 4 * n_u],
+        own[0:1], own[1:2], own[2:3], own[3:4], own[4:5], own[5:6], own[6:7], own[7:8],
+        own[i : i + n_u], own[i + n_u : i + 2 * n_u], own[i + 2 * n_u : i + 3 * n_u], own[i + 3 * n_u : i + 4 * n_u],
         own[i + 4 * n_u : j], own[j : j + r], own[j + r : j + 2 * r], own[j + 2 * r : j + 3 * r], own[j + 3 * r : j + 4 * r],
         own[j + 4 * r : j + 5 * r],
     )  # fmt: skip

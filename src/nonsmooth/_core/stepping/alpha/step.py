@@ -59,6 +59,7 @@ from nonsmooth._core.stepping.alpha.smooth import (
     modes_at_start,
 )
 from nonsmooth._core.stepping.books import book_gaps, book_solve
+from nonsmooth._core.stepping.ends import go_on_unsolved
 from nonsmooth._core.stepping.phases import first_change
 
 MAX_NEWTON = 40
@@ -139,17 +140,17 @@ def blur(t, dt):
 @phase
 def begin_of_step(old, t, dt):
     """Where functions are evaluated at the begin of the step: behind a breakpoint."""
-    return t + blur(t, dt) if old.head[2] == BROKEN else t
+    return t + blur(t, dt) if old.jumped[0] == BROKEN else t
 
 
 @phase
 def starts_anew(old, x):
     """Whether accelerations and multipliers are made consistent: at a start, at breakpoints, and after jumps if asked for."""
-    fresh = old.head[0] == 0.0
+    fresh = old.ready[0] == 0.0
     return (
         (fresh and (x.start != ZERO or x.restart))
-        or (not fresh and old.head[2] == BROKEN)
-        or (x.restart and old.head[2] != STEADY)
+        or (not fresh and old.jumped[0] == BROKEN)
+        or (x.restart and old.jumped[0] != STEADY)
     )
 
 
@@ -187,22 +188,27 @@ def begin_step(at_scene, at_state, t, _):
     for i in range(own.bounds_0.size):
         own.bounds_0[i] = scene.work.bounds[i]
     if starts_anew(old, x):
-        status = consistent(at_scene, at_state, t, old.head[0] == 0.0)
-    else:  # zeros at a start; a belongs to t + (alpha_m - alpha_f) dt, whatever dt was
-        share = own.weights.dt / old.head[7] if old.head[7] > 0.0 else 1.0
-        for j in range(size.n_u):
-            it.w_0[j], it.a_0[j] = (
-                old.w[j],
-                old.a[j] if share == 1.0 else old.w[j] + share * (old.a[j] - old.w[j]),
-            )
-        for i in range(size.n_rows):
-            rows.lam_0[i] = old.lam[i]
-            rows.eta_0[i] = old.eta[i] if share == 1.0 else old.lam[i] + share * (old.eta[i] - old.lam[i])
+        status = consistent(at_scene, at_state, t, old.ready[0] == 0.0)
+    else:
+        recall(own, old)
     predict(own, begin, old, size, own.weights.dt)
     begin_laws(own, scene.model, begin, scene.end)
     if x.apart:
         forecast(own, scene.model, begin.modes)
     return status
+
+
+@phase
+def recall(own, old):
+    """Accelerations and multipliers of the step before (zeros at a start); a_0, eta_0 belong to t + (alpha_m - alpha_f) dt."""
+    it, rows = own.it, own.rows
+    share = own.weights.dt / old.dt[0] if old.dt[0] > 0.0 else 1.0  # whatever dt was
+    for j in range(it.w_0.size):
+        it.w_0[j] = old.w[j]
+        it.a_0[j] = old.a[j] if share == 1.0 else old.w[j] + share * (old.a[j] - old.w[j])
+    for i in range(rows.lam_0.size):
+        rows.lam_0[i] = old.lam[i]
+        rows.eta_0[i] = old.eta[i] if share == 1.0 else old.lam[i] + share * (old.eta[i] - old.lam[i])
 
 
 @phase
@@ -284,16 +290,12 @@ def finish_step(at_scene, at_state, t, newton):
         multipliers_of_impulses(own, end.P)
     if form == PVA and not own.options.apart:
         reversals(own, model, begin.modes, end.modes)
-    if status == UNCONVERGED and scene.ask.accept:
-        scene.books.unconverged += 1
-        scene.books.unconverged_t = t_1
-        status = OK
+    status = go_on_unsolved(scene, status, t_1)
     if status != OK:
         return status
     remember(own, size, end, new)
-    new.head[0], new.head[1], new.head[2], new.head[7] = (
-        1.0, newton, jumped(own, size, begin, end), own.weights.dt
-    )  # fmt: skip
+    new.ready[0], new.newton[0], new.dt[0] = 1.0, newton, own.weights.dt
+    new.jumped[0] = jumped(own, size, begin, end)
     info.iterations = newton
     info.changed = first_change(model, begin, end)
     info.ready = 1
@@ -330,18 +332,14 @@ def multipliers_of_impulses(own, P):
 
 @phase
 def remember(own, size, end, new):
-    """a_1, eta_1 by (65l, o); U, W, Lambda, nu and the sets, as they are shown in results."""
+    """What the next step starts from; U, W, Lambda, nu and the sets, as they are shown in results."""
     x, it, rows, slots, weights = own.options, own.it, own.rows, own.slots, own.weights
-    share, f, m = 1.0 / (1.0 - x.alpha_m), x.alpha_f, x.alpha_m
+    carry_over(own, size, new)
     for j in range(size.n_u):
-        new.w[j] = it.w[j]
-        new.a[j] = share * ((1.0 - f) * it.w[j] + f * it.w_0[j] - m * it.a_0[j])
         new.U[j] = it.delta[j] - it.delta_hat[j] - weights.beta * it.w[j]
         new.W[j] = it.v[j] - it.v_hat[j] - weights.gamma * it.w[j]
     first = first_velocity_slot(size)
     for i in range(size.n_rows):
-        new.lam[i] = rows.lam[i]
-        new.eta[i] = share * ((1.0 - f) * rows.lam[i] + f * rows.lam_0[i] - m * rows.eta_0[i])
         new.La[i] = end.P[i] - rows.La_hat[i] - weights.gamma * rows.lam[i]
         new.nu[i] = new.sets[i] = 0.0
         if slots.acts[first + i] and slots.place[first + i] >= 0:
@@ -354,6 +352,19 @@ def remember(own, size, end, new):
             new.nu[i] = slots.reach_delta[s] * slots.mu[s] - rows.nu_hat[i] - weights.beta * rows.lam[i]
             if s >= size.n_N or own.closed[s] == 1:
                 new.sets[i] += 1.0
+
+
+@phase
+def carry_over(own, size, new):
+    """What the next step starts from: v~'_1 and lambda~_1, a_1 by (65l) and eta_1 by (65o)."""
+    it, rows, f, m = own.it, own.rows, own.options.alpha_f, own.options.alpha_m
+    share = 1.0 / (1.0 - m)
+    for j in range(size.n_u):
+        new.w[j] = it.w[j]
+        new.a[j] = share * ((1.0 - f) * it.w[j] + f * it.w_0[j] - m * it.a_0[j])
+    for i in range(size.n_rows):
+        new.lam[i] = rows.lam[i]
+        new.eta[i] = share * ((1.0 - f) * rows.lam[i] + f * rows.lam_0[i] - m * rows.eta_0[i])
 
 
 @phase
@@ -372,12 +383,19 @@ def keep_books(scene, own, new, t_1):
     """Worst gap; work of forces, 1/2 (f_0 + f_1) delta (exact where f is linear in q), and of laws, 1/2 (gamma_0 + gamma_1) P."""
     books, it, work, rows, size = scene.books, own.it, scene.work, own.rows, scene.model.size
     book_gaps(scene.model, work, books, t_1)
-    for k in range(3, 7):
-        new.head[k] = 0.0
+    forces, normal, friction, joints = 0.0, 0.0, 0.0, 0.0
     for j in range(it.delta.size):
-        new.head[3] += 0.5 * (it.f_0[j] + work.h[j]) * it.delta[j]
+        forces += 0.5 * (it.f_0[j] + work.h[j]) * it.delta[j]
     for i in range(size.n_rows):
-        k = 4 if i < size.n_N else (5 if i < size.n_rows - size.n_J else 6)
-        new.head[k] += 0.5 * (rows.gamma_0[i] + rows.gamma_1[i]) * scene.end.P[i]
-    books.work_forces += new.head[3]
-    books.work_contacts += new.head[4] + new.head[5] + new.head[6]
+        done = 0.5 * (rows.gamma_0[i] + rows.gamma_1[i]) * scene.end.P[i]
+        if i < size.n_N:
+            normal += done
+        elif i < size.n_rows - size.n_J:
+            friction += done
+        else:
+            joints += done
+    new.work_forces[0], new.work_normal[0], new.work_friction[0], new.work_joints[0] = (
+        forces, normal, friction, joints
+    )  # fmt: skip
+    books.work_forces += forces
+    books.work_contacts += normal + friction + joints

@@ -6,7 +6,7 @@ until the change, or what the rate of convergence leaves of it, is small beside 
 """
 
 from nonsmooth._core.jit import phase
-from nonsmooth._core.linalg.dense_lu import lu_solve
+from nonsmooth._core.linalg.elimination import lu_solve
 from nonsmooth._core.records.scene import state_reference
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK
 from nonsmooth._core.stepping.event_capturing.first_slopes import SAME, first_slopes

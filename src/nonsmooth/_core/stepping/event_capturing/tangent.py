@@ -7,7 +7,7 @@ the method damps, do not hold its steps down.
 """
 
 from nonsmooth._core.jit import phase
-from nonsmooth._core.linalg.dense_lu import lu_factor, lu_solve
+from nonsmooth._core.linalg.elimination import lu_factor, lu_solve
 from nonsmooth._core.records.scene import state_reference
 from nonsmooth._core.records.status import OK
 from nonsmooth._core.stepping.event_capturing.stage import stage

@@ -15,7 +15,8 @@ leave their cones when the modes begin although others stay inside (a body wedge
 
 from nonsmooth._core.calls.model_functions import call_matrix, call_vector
 from nonsmooth._core.jit import kernel, phase
-from nonsmooth._core.linalg.small import cholesky, lu_solve, solve_lower, solve_lower_transposed
+from nonsmooth._core.linalg.elimination import SINGULAR, eliminate
+from nonsmooth._core.linalg.small import cholesky, solve_lower, solve_lower_transposed
 from nonsmooth._core.records.laws import CONSTRAINT, COULOMB_1D, COULOMB_2D, DISK, INTERVAL, UPPER
 from nonsmooth._core.records.scene import scene_at, state_at
 from nonsmooth._core.records.status import MASS_SINGULAR, NON_FINITE, OK
@@ -113,7 +114,7 @@ def forces(scene, own, modes, la, impulsive):
             if attempt == 0 and model.laws.dim[l] == 2 and modes[l] == UPPER:
                 slip_direction(own, model, l)
             force_equation(scene, own, modes, l, REGULARISED * attempt, impulsive)
-        if lu_solve(scene.problem.A, b, n) == 0:
+        if eliminate(scene.problem.A, b, n, SINGULAR) == 0:
             break
         own.control.dependent = 1
     for i in range(n):

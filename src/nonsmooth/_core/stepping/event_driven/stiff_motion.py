@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonsmooth._core.jit import by_reference, kernel, phase
-from nonsmooth._core.linalg.dense_lu import lu_factor, lu_solve
+from nonsmooth._core.linalg.elimination import lu_factor, lu_solve
 from nonsmooth._core.records.scene import STEP, scene_at, state_at, state_reference
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, OK
 from nonsmooth._core.stepping.event_driven.records import call_accelerate, own_at

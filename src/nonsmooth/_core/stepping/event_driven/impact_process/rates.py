@@ -3,7 +3,7 @@ slips, forces that hold what does not move.
 """
 
 from nonsmooth._core.jit import phase
-from nonsmooth._core.linalg.small import lu_solve
+from nonsmooth._core.linalg.elimination import SINGULAR, eliminate
 from nonsmooth._core.records.laws import COULOMB_1D, COULOMB_2D, FREE, HALF_LINE
 from nonsmooth._core.records.process import COMPRESSES, EXPANDS, IDLE
 from nonsmooth._core.stepping.event_driven.motion import REGULARISED
@@ -71,7 +71,7 @@ def hold_rows(problem, x, n):
                 if not x.held[j]:
                     b[i] -= f * G[i, j] * x.la[j]
             A[i, i] += REGULARISED * attempt if f > 0.0 else 1.0
-        if lu_solve(A, b, n) == 0:
+        if eliminate(A, b, n, SINGULAR) == 0:
             break
     for i in range(n):
         if x.held[i]:
