@@ -61,9 +61,10 @@ def free_velocity(model, begin, end, work, info, t_m, dt):
 
 
 @phase
-def closed_contacts(model, begin, work, problem, info, ask):
-    """Which laws act: contacts with a gap `work.g` <= 0, everything else always. Sets `info.changed` to -1, or to the law
-    whose gap is not finite; returns whether the set of laws is another one than in the last step."""
+def closed_contacts(model, begin, end, work, problem, info, ask):
+    """Which laws act: contacts with a gap `work.g` <= 0, everything else always; the others have no impulse at the end. Sets
+    `info.changed` to -1, or to the law whose gap is not finite; returns whether the set of laws is another one than in the last
+    step."""
     size, laws, g = model.size, model.laws, work.g
     another = info.ready == 0
     info.changed = -1
@@ -79,6 +80,11 @@ def closed_contacts(model, begin, work, problem, info, ask):
                 acts = 0
         elif laws.link[l] >= 0:
             acts = problem.acts[laws.link[l]]
+        if not acts:
+            end.modes[l] = INACTIVE
+            end.P[laws.row[l]] = 0.0
+            for d in range(1, laws.dim[l]):
+                end.P[laws.row[l] + d] = 0.0
         if acts != problem.acts[l]:
             problem.acts[l] = acts
             another = True
@@ -147,14 +153,10 @@ def rounding_of_gap(model, work, l):
 
 @phase
 def laws_by_gaps(model, begin, end, work, problem, info, ask):
-    """The laws of this step, by the gaps in `work.g`; impulses and modes at the end before any of them has acted."""
-    another = closed_contacts(model, begin, work, problem, info, ask)
+    """The laws of this step, by the gaps in `work.g`; impulses and modes of those that act are still to be found."""
+    another = closed_contacts(model, begin, end, work, problem, info, ask)
     if another:
         list_laws(model, problem)
-    for l in range(model.size.n_laws):
-        end.modes[l] = INACTIVE
-    for i in range(model.size.n_rows):
-        end.P[i] = 0.0
     info.residual = 0.0
     info.iterations = 0
     return another
@@ -221,8 +223,8 @@ def contact_problem(model, begin, work, problem, info, ask, another, lasting, dt
     known = size.constant_M and size.constant_W and not another  # G of the same rows is the same
     for a in range(problem.count.laws):
         l = active.law[a]
-        active.mode[a] = begin.modes[l]
-        active.e[a] = laws.e[l]
+        mode, e = begin.modes[l], laws.e[l]
+        active.mode[a] = mode
         active.mu[a] = laws.mu[l]
         for d in range(active.dim[a]):
             i = laws.row[l] + d
@@ -232,24 +234,20 @@ def contact_problem(model, begin, work, problem, info, ask, another, lasting, dt
             for j in range(n_u):
                 gamma_B += WT[i, j] * begin.u[j]
                 gamma_F += WT[i, j] * work.u_free[j]
-            active.e[a] = restitution(
-                active.e[a], begin.modes[l], active.kind[a], gamma_B, gamma_F, lasting, ask
-            )
-            rows.gamma_B[k] = gamma_B
-            rows.gamma_F[k] = gamma_F
-            rows.c[k] = gamma_F + active.e[a] * gamma_B
-            rows.P[k] = begin.P[i]
-            rows.lo[k] = bounds[i] * dt
-            rows.hi[k] = bounds[n_rows + i] * dt
+            e = restitution(e, mode, active.kind[a], gamma_B, gamma_F, lasting, ask)
+            c, lower, upper = gamma_F + e * gamma_B, bounds[i] * dt, bounds[n_rows + i] * dt
             # NaN would pass through a projection unseen; so would a negative limit
-            if not (rows.c[k] - rows.c[k] == 0.0 and rows.lo[k] <= rows.hi[k]):
+            if not (c - c == 0.0 and lower <= upper):
                 return NON_FINITE
+            rows.gamma_B[k], rows.gamma_F[k], rows.c[k] = gamma_B, gamma_F, c
+            rows.P[k], rows.lo[k], rows.hi[k] = begin.P[i], lower, upper
             if known:
                 continue
             delassus_row(model, work, problem, a, d)
             if not G[k, k] > 0.0:
                 info.law = l
                 return ZERO_DIRECTION
+        active.e[a] = e
     return OK
 
 
@@ -258,9 +256,10 @@ def impulses(problem, info, at_problem, dt):
     """P = prox(P - r (G P + c)), eq. (19); a single frictionless contact needs no solver."""
     laws, rows, G = problem.laws, problem.rows, problem.G
     if problem.count.rows == 1 and laws.kind[0] == HALF_LINE:
-        closes = rows.c[0] < 0.0
-        rows.P[0] = max(0.0, -rows.c[0] / G[0, 0])
-        rows.xi[0] = 0.0 if closes else rows.c[0]
+        c = rows.c[0]
+        closes = c < 0.0
+        rows.P[0] = max(0.0, -c / G[0, 0])
+        rows.xi[0] = 0.0 if closes else c
         laws.mode[0] = CONSTRAINT if closes else LOWER
         return OK
     info.residual = call_solver(problem.at.solve, at_problem, dt, problem.count.laws, problem.count.rows)
@@ -272,8 +271,6 @@ def impulses(problem, info, at_problem, dt):
 def kick(model, end, work, problem):
     """u_1 = u_F + M^-1 W P; impulses and modes by row and law of the model."""
     laws, active, du, n_u = model.laws, problem.laws, work.du, model.size.n_u
-    for j in range(n_u):
-        du[j] = 0.0
     for a in range(problem.count.laws):
         l = active.law[a]
         end.modes[l] = active.mode[a]
@@ -281,8 +278,9 @@ def kick(model, end, work, problem):
             i = laws.row[l] + d
             s = problem.rows.P[active.row[a] + d]
             end.P[i] = s
+            first = a == 0 and d == 0
             for j in range(n_u):
-                du[j] += work.Y[i, j] * s
+                du[j] = (0.0 if first else du[j]) + work.Y[i, j] * s
     solve_lower_transposed(work.L, du, du, n_u)
     for j in range(n_u):
         end.u[j] += du[j]
