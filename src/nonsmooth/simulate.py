@@ -13,6 +13,7 @@ from nonsmooth._core.compile_notice import first_use
 from nonsmooth.control.driver import Driver
 from nonsmooth.errors import InputError, ShapeError
 from nonsmooth.model.check_derivatives import check_at_start
+from nonsmooth.model.redundancy import independent
 from nonsmooth.model.rotations import unit_quaternions
 from nonsmooth.model.start import as_state, check_functions, check_mass, check_normals, consistent_start
 from nonsmooth.model.uniqueness import check_unique
@@ -151,6 +152,7 @@ def simulate(
         model = system.bind(t_0, q, u)
         scheme, why = handed_over(scheme, model) if method is None else (scheme, "")
         q, u = _consistent(model, scheme, request, q, u, project, resolve)
+        model = independent(system, model, t_0, q, u)
         control = Controllers(controllers, model, t_0, t_1, q, u) if given else None
         if control is not None:
             asked = [*asked, *control.events()]

@@ -53,3 +53,22 @@ def test_impact(method):
         result.q[:, -1], exact.q[:, -1], atol=max(tolerance, 10 * options.get("dt", 0.0))
     )
     assert result.audit.ok
+
+
+@pytest.mark.parametrize("driven", [False, True])
+def test_points_on_rods_by_generalized_alpha(driven):
+    """Tangents are not asked for at positions where rods have no direction: free, and with no freedom left."""
+    world = ns.World((0, -9.81))
+    crank = world.add(ns.Body(mass=1.0, inertia=0.1, angular_velocity=2.0 * driven, name="crank"))
+    drive = (lambda t: 2.0 * t) if driven else None
+    world.add(ns.Revolute(world.ground, crank, (0, 0), drive=drive, name="motor"))
+    near = world.add(ns.Body(mass=0.5, position=(1.0, 0.8), name="near"))
+    far = world.add(ns.Body(mass=0.5, position=(1.5, 0.5), name="far"))
+    world.add(ns.Distance(crank, near, at_a=(0.5, 0)), ns.Distance(near, far))
+    world.add(ns.Distance(world.ground, near, at_a=(2, 0)))
+    if driven:
+        world.add(ns.Distance(world.ground, far, at_a=(2, 1)))
+    run = ns.simulate(world, (0, 0.3), method=ns.GeneralizedAlpha(dt=1e-3), project=True)
+    exact = ns.simulate(world, (0, 0.3), method="event-driven", rtol=1e-10, project=True)
+    np.testing.assert_allclose(run.q[:, -1], exact.q[:, -1], atol=1e-8 if driven else 2e-5)
+    assert run.audit.ok

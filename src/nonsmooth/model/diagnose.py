@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core.records.laws import FREE
+from nonsmooth.model.independence import dependent_rows, lengths_one
 from nonsmooth.model.start import length_scale
-from nonsmooth.model.statics import _scaled, bound_model, joint_forces
+from nonsmooth.model.statics import bound_model, joint_forces
 from nonsmooth.results.notebook import Shown
 
-#: A row whose part outside the span of the others is smaller than this, relative to its length, depends on them.
-RANK = 1e-10
 STIFF = 1e3
 
 
@@ -105,7 +104,7 @@ def diagnose(system: Any, q0: Any = None, u0: Any = None, t: float = 0.0) -> Dia
     model, q, u = bound_model(system, q0, u0, t)
     laws, first = model.laws, model.laws.n_rows - model.laws.n_J
     WT, _ = model.directions(t, q)
-    J = _scaled(WT[first:])
+    J = lengths_one(WT[first:])
     names = [name for name, kind in zip(laws.name, laws.kind) if kind == FREE]
     redundant = [names[k] for k in dependent_rows(J)]
     position, velocity = model.joint_residuals(t, q, u)
@@ -125,20 +124,6 @@ def diagnose(system: Any, q0: Any = None, u0: Any = None, t: float = 0.0) -> Dia
     )  # fmt: skip
     found.methods = _advice(found)
     return found
-
-
-def dependent_rows(J: np.ndarray) -> list[int]:
-    """Rows (of length one) that lie in the span of those before them."""
-    basis, dependent = np.zeros((0, J.shape[1])), []
-    for k, row in enumerate(J):
-        rest = row - basis.T @ (basis @ row)
-        rest = rest - basis.T @ (basis @ rest)
-        size = float(np.linalg.norm(rest))
-        if size > RANK:
-            basis = np.vstack([basis, rest / size])
-        else:
-            dependent.append(k)
-    return dependent
 
 
 def _loops(model) -> int | None:

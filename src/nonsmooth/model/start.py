@@ -19,7 +19,6 @@ from nonsmooth.errors import (
     NonFiniteError,
     PenetrationWarning,
     RangeError,
-    RedundantConstraintWarning,
     ShapeError,
 )
 from nonsmooth.model.rotations import normalised
@@ -28,7 +27,6 @@ logger = logging.getLogger("nonsmooth")
 
 SLIGHT_OVERLAP = 1e-3  # of the length scale
 CONSISTENCY = 1e-8
-MANY_JOINTS = 50  # rows, from which on sparse algebra is asked first
 
 
 def as_state(value, name: str) -> np.ndarray:
@@ -216,7 +214,7 @@ def consistent_start(
     overlap = [k for k in range(laws.n_N) if gaps[k] < -1e-12 * L]
     deep = [k for k in overlap if gaps[k] < -slight]
     if deep and resolve:
-        q = _move(model, t, q, lambda t, q: np.minimum(model.gaps(t, q), 0.0), slice(0, laws.n_N), L)
+        q = moved_onto(model, t, q, lambda t, q: np.minimum(model.gaps(t, q), 0.0), slice(0, laws.n_N), L)
         still = model.gaps(t, q)
         if np.min(still) < -1e-9 * L:
             raise InconsistentStateError(
@@ -237,7 +235,6 @@ def consistent_start(
         )
 
     if reaches and not project:
-        _tell_redundant(model, t, q)
         return q, u
     position, velocity = model.joint_residuals(t, q, u)
     if position.size and np.max(np.abs(position)) > CONSISTENCY * L:
@@ -248,7 +245,7 @@ def consistent_start(
                 "pass project=True."
             )
         first = laws.n_rows - laws.n_J
-        q = _move(
+        q = moved_onto(
             model,
             t,
             q,
@@ -282,48 +279,7 @@ def consistent_start(
                 f"the constraints contradict each other on velocity level: {_row_name(model, k)!r} stays violated by "
                 f"{velocity[k]:.3g}; take one of them away or correct it."
             )
-    _tell_redundant(model, t, q)
     return q, u
-
-
-def _tell_redundant(model, t, q):
-    """A warning where joints depend on each other: their impulses are not unique, the motion is."""
-    laws = model.laws
-    if laws.n_J < 2:
-        return
-    J = model.directions(t, q)[0][laws.n_rows - laws.n_J :]
-    if laws.n_J > MANY_JOINTS and _surely_independent(J):
-        return
-    # Gram-Schmidt, row by row: a row that lies in the span of those before it is a dependent one
-    basis: list[np.ndarray] = []
-    dependent = []
-    for k, row in enumerate(J):
-        rest = row / max(float(np.linalg.norm(row)), 1e-300)
-        for _ in range(2):
-            for vector in basis:
-                rest = rest - (vector @ rest) * vector
-        size = float(np.linalg.norm(rest))
-        if size > 1e-10:
-            basis.append(rest / size)
-        else:
-            dependent.append(_row_name(model, k))
-    if dependent:
-        warnings.warn(
-            f"{laws.n_J} constraints have rank {len(basis)}: {', '.join(map(repr, dependent[:5]))} depend(s) on the others; the "
-            "impulses of such constraints are not unique"
-            + ("; world.without_redundant_rows() leaves them out." if hasattr(model, "assembly") else "."),
-            RedundantConstraintWarning,
-            stacklevel=4,
-        )
-
-
-def _surely_independent(J) -> bool:
-    """Without dense algebra, which takes minutes for thousands of rows."""
-    from scipy import sparse
-
-    from nonsmooth.model.independence import surely_independent  # sparse factors are slow to import
-
-    return surely_independent(sparse.csr_array(J))
 
 
 def _row_name(model, k):
@@ -331,7 +287,7 @@ def _row_name(model, k):
     return rows[k] if k < len(rows) else f"constraint {k}"
 
 
-def _move(model, t, q, residual, rows, L):
+def moved_onto(model, t, q, residual, rows, L):
     """Gauss-Newton in the mass norm."""
     for _ in range(50):
         r = residual(t, q)

@@ -28,6 +28,7 @@ import numpy as np
 from scipy import linalg
 
 from nonsmooth.errors import ConvergenceError, InputError, ModelError
+from nonsmooth.model.independence import lengths_one
 from nonsmooth.model.start import as_state, length_scale
 
 MAX_ITER = 500
@@ -154,7 +155,11 @@ def _stable(model, t, q, la, load) -> bool:
     n_J, rows = model.laws.n_J, np.zeros(model.laws.n_rows)
     rows[rows.size - n_J :] = la
     K = _stiffness(model, t, q, rows, load)
-    Z = linalg.null_space(_scaled(model.directions(t, q)[0][rows.size - n_J :])) if n_J else np.eye(model.n_u)
+    Z = (
+        linalg.null_space(lengths_one(model.directions(t, q)[0][rows.size - n_J :]))
+        if n_J
+        else np.eye(model.n_u)
+    )
     K = Z.T @ (K + K.T) @ Z
     size = np.sqrt(np.abs(np.diag(K)))
     if Z.shape[1] == 0 or np.any(size == 0.0):
@@ -241,7 +246,7 @@ def _solved(A, b, WT):
 
     Thin structures are 1e13 times stiffer in one direction than in another, which says nothing of the rank: elimination does not mind.
     """
-    if WT.shape[0] == 0 or np.linalg.matrix_rank(_scaled(WT)) == WT.shape[0]:
+    if WT.shape[0] == 0 or np.linalg.matrix_rank(lengths_one(WT)) == WT.shape[0]:
         size = np.max(np.abs(A), axis=1)
         if np.all(size > 0.0):
             d = 1.0 / np.sqrt(size)
@@ -306,7 +311,7 @@ def modes(system: Any, state: Any = None, t: float = 0.0) -> Modes:
     M = model.mass_matrix(t, q)
     K = model.tangent(t, q, u, a, rows, cK=1.0).toarray()
     D = model.tangent(t, q, u, a, rows, cD=1.0).toarray()
-    Z = linalg.null_space(_scaled(model.directions(t, q)[0][first:])) if n_J else np.eye(n)
+    Z = linalg.null_space(lengths_one(model.directions(t, q)[0][first:])) if n_J else np.eye(n)
     k = Z.shape[1]
     if k == 0:
         return Modes(np.zeros(0, complex), np.zeros(0), np.zeros(0), np.zeros((n, 0), complex))
@@ -324,12 +329,6 @@ def modes(system: Any, state: Any = None, t: float = 0.0) -> Modes:
     size = np.where(np.abs(values) > tiny, np.abs(values), 1.0)
     damping = np.where(np.abs(values) > tiny, -values.real / size, 0.0)
     return Modes(values, np.abs(values.imag) / (2 * np.pi), damping, shapes)
-
-
-def _scaled(rows):
-    """Rows of length one, so that units of constraints do not matter for their rank."""
-    size = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(size > 0.0, size, 1.0)
 
 
 def _state(state):

@@ -378,16 +378,27 @@ class World:
         return other
 
     def without_redundant_rows(self) -> World:
-        """The same world without the rows of joints that `diagnose` calls redundant at the start: overconstrained loops.
+        """The same world without rows of joints that others imply, at the start and near it: overconstrained loops.
 
-        Where steps have drifted off their joints by a rounding, all rows together would lock such a loop. Forces of the rows that are
-        left out are zero, and those of the others carry what they would.
+        `simulate` does so by itself. Forces of joints are still told for all rows: the smallest that do the same.
         """
-        from nonsmooth.model.diagnose import diagnose
+        from nonsmooth.model.redundancy import lasting, redundant_names
 
+        q, u = self.start()
+        model = self.bind(0.0, q, u)
+        return self.without_rows(lasting(model, 0.0, q) if redundant_names(model, 0.0, q) else ())
+
+    def without_rows(self, names: Any) -> World:
+        """The same world without rows of joints of these names, such as "hinge [3]"."""
         other = self.with_params()
-        other._left_out = self._left_out | frozenset(diagnose(self).redundant)
+        other._left_out = self._left_out | frozenset(names)
         other._assembly = None
+        return other
+
+    def with_all_rows(self) -> World:
+        """The same world with all rows of its joints."""
+        other = self.with_params()
+        other._left_out, other._assembly = frozenset(), None
         return other
 
     def _replace(self, name: str, numbers: Any) -> None:
@@ -413,7 +424,9 @@ class World:
 
     def view(self, result: Any, name: str) -> Any:
         """What ``result[name]`` is, for a result that was read from a file."""
-        return self.bind(float(result.t[0]), result.q[:, 0], result.u[:, 0]).view(result, name)
+        known = set(result.law_names)
+        run = self.without_rows(row for row in self.assembly.may_go if row not in known)
+        return run.bind(float(result.t[0]), result.q[:, 0], result.u[:, 0]).view(result, name)
 
     def __getitem__(self, name: str) -> Any:
         """A body, joint, force or surface by name."""

@@ -382,6 +382,13 @@ class WorldModel:
             own.plain_directions(t, q, WT, zeta)
         return WT, zeta
 
+    @property
+    def whole(self) -> WorldModel:
+        """The model with all rows of the joints, whether a run used them or not."""
+        if not self.assembly.left_out:
+            return self
+        return self._once("whole", lambda: self.system.with_all_rows().bind(self._t0, self._q0, self._u0))
+
     def view(self, result, name: str) -> Any:
         """What a result says of a body, joint, spring, load or contact of that name."""
         from nonsmooth.model.bodies.views import view_of

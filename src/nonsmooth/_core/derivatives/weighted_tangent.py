@@ -67,6 +67,15 @@ def add_known(writer, factor, t, q, u, p, known, values):
         values[k] += factor * known[k]
 
 
+@phase
+def any_nonzero(x):
+    """Whether x is not zero."""
+    for k in range(x.size):
+        if x[k] != 0.0:
+            return True
+    return False
+
+
 @kernel(TANGENT, references=False)
 def weighted_tangent(at, t, q, u, a, la, p, cM, cD, cK, values):
     """Values of cM M + cD D + cK K. Each part is evaluated only if it is asked for."""
@@ -90,4 +99,5 @@ def weighted_tangent(at, t, q, u, a, la, p, cM, cD, cK, values):
     add_coloured(parts.at.h_by_u, -cD, t, q, u, p, parts.B, values)
     add_coloured(parts.at.h_by_q, -cK, t, q, u, p, parts.B, values)
     add_coloured(parts.at.Ma_by_q, cK, t, q, a, p, parts.B, values)
-    add_coloured(parts.at.Wla_by_q, -cK, t, q, la, p, parts.B, values)
+    if any_nonzero(la):  # else W may not even exist at q: points at one place, joined by a rod
+        add_coloured(parts.at.Wla_by_q, -cK, t, q, la, p, parts.B, values)

@@ -113,6 +113,7 @@ class Assembly:
         self.drives: list[Drive] = []
         self.limits: list[Limit] = []
         self.rows_of: dict[str, slice] = {}  # by name of a joint
+        self.may_go: list[str] = []  # names of rows that can be left out
         self.row_bodies: dict[str, tuple[int, int]] = {}
         self._table = LawTableBuilder()
         self._names = self._element_names()
@@ -294,12 +295,11 @@ class Assembly:
         name, first = self.name(joint), self._table.row
         for k, row in enumerate(rows):
             label = name if len(rows) == 1 else f"{name} [{k}]"
-            if label not in self.left_out:
-                self._add(row, codes.FREE, label)
-            elif driven and k == len(rows) - 1:
-                raise ModelError(
-                    f"the drive of {joint.owner} prescribes what the other joints hold already: take it away."
-                )
+            if label in self.left_out:
+                continue
+            self._add(row, codes.FREE, label)
+            if not driven or k < len(rows) - 1:
+                self.may_go.append(label)
         self.rows_of[name] = slice(first, self._table.row)
         self.row_bodies[name] = (a.number, b.number)
         if driven:

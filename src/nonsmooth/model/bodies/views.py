@@ -119,7 +119,9 @@ class RowsView:
 
     @property
     def multipliers(self) -> np.ndarray:
-        return self._result.forces()[self._rows]
+        from nonsmooth.model.redundancy import shared_forces
+
+        return shared_forces(self._model, self._result)[self._rows]
 
     def _wrench(self) -> tuple[np.ndarray, np.ndarray]:
         """Force and torque on body b, summed over the rows."""
@@ -252,7 +254,8 @@ def view_of(model: Any, result: Any, name: str) -> Any:
         if assembly.name(item) == name:
             return ForceView(model, result, item)
     if name in assembly.rows_of:
-        return RowsView(model, result, name, assembly.rows_of[name])
+        whole = model.whole
+        return RowsView(whole, result, name, whole.assembly.rows_of[name])
     laws = assembly.laws
     chosen = [k for k, law in enumerate(laws.name) if law == name or law.startswith(f"{name} [")]
     if chosen:

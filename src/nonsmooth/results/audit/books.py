@@ -48,3 +48,11 @@ def loss_in_joints(batch: Batch, s: Steps, point) -> float:
 def _chunks(s: Steps):
     for begin in range(0, len(s), CHUNK):
         yield s.pick(np.arange(begin, min(begin + CHUNK, len(s))))
+
+
+def energy_of_forces(batch, t: np.ndarray, q: np.ndarray, u: np.ndarray, span: float, steps: int) -> float:
+    """Kinetic energy that the forces alone would give within single steps, summed over all steps."""
+    h = batch.force(t, q, u)
+    power = dot(h, batch.free_accelerations(t, q, h))
+    steps = max(steps, 1)
+    return 0.5 * float(np.max(power, initial=0.0)) * (span / steps) ** 2 * steps

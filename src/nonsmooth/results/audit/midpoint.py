@@ -279,7 +279,9 @@ class MoreauAudit:
             balance["work_forces"] = work
             some = evenly(self.t.size, 8)
             # a body at rest: sums that are nothing but rounding of what the forces would do are not measured against themselves
-            rounding = self.energy_of_forces(some, end - begin)
+            rounding = books.energy_of_forces(
+                batch, self.t[some], self.q[some], self.u[some], end - begin, audit.steps_total
+            )
             scale = max(T[0], T[1], abs(work), abs(contacts), 1e-10 * rounding)
             varies = not books.constant_mass(batch, self.t[some], self.q[some])
             # sums over all steps where all are stored; else the sample stands for them
@@ -303,14 +305,6 @@ class MoreauAudit:
                 audit.unexplained_energy = unexplained
         add_potential(balance, batch, self.t, self.q)
         audit.energy_balance = balance
-
-    def energy_of_forces(self, some: np.ndarray, span: float) -> float:
-        """Kinetic energy that the forces alone would give within single steps, summed over all steps."""
-        steps = max(self.audit.steps_total, 1)
-        t, q, u = self.t[some], self.q[some], self.u[some]
-        h = self.batch.force(t, q, u)
-        power = dot(h, self.batch.free_accelerations(t, q, h))
-        return 0.5 * float(np.max(power, initial=0.0)) * (span / steps) ** 2 * steps
 
     def all_steps(self, s: Steps) -> tuple[Steps, float]:
         """All steps of the run, or the sample and how many times it is contained in them."""

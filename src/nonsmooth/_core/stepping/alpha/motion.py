@@ -15,7 +15,7 @@ from nonsmooth._core.calls.model_functions import call_matrix, call_vector
 from nonsmooth._core.derivatives.weighted_tangent import TANGENT
 from nonsmooth._core.jit import caller, f8_1, f8_ro, float64, int64, kernel, phase, void
 from nonsmooth._core.records.scene import scene_at, state_at
-from nonsmooth._core.records.status import MASS_SINGULAR, NON_FINITE, OK
+from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, MASS_SINGULAR, NON_FINITE, OK
 from nonsmooth._core.space.retract import RETRACT, space_at, to_unit_length
 from nonsmooth._core.stepping.alpha.records import (
     GGL,
@@ -307,4 +307,4 @@ def tangent(at, weights, it, own, p, t, fresh):
         call_tangent(at.weigh, at.tangent, t, q, v, it.y, own.la, p, cM, cD, cK, values)
     for k in range(own.values.size):
         own.values[k] = own.M[k] + weights.gamma * own.D[k] + weights.beta * own.K[k]
-    return OK if call_factorise(at.factorise, at.factors, own.values) == 0 else MASS_SINGULAR
+    return OK if call_factorise(at.factorise, at.factors, own.values) == 0 else IMPLICIT_UNSOLVED
