@@ -13,7 +13,7 @@ import numpy as np
 
 from nonsmooth._core.compile_notice import first_use
 from nonsmooth.control.driver import Driver
-from nonsmooth.errors import InputError, RangeError
+from nonsmooth.errors import InputError
 from nonsmooth.integrators.driver import METHODS
 from nonsmooth.model.system import MechanicalSystem
 from nonsmooth.results.error_estimate import SHORTER, estimate, second_pass
@@ -132,84 +132,73 @@ def solve_filippov(
     system = _as_filippov(system, t0, x, facets)
     with first_use("solve_filippov", progress):
         compiled = compile_system(system, t0, x)
-    names = [system.group_name(j) for j in range(len(system.groups))]
     rtol, dt = arguments.relative_tolerance(rtol), arguments.positive(dt, "dt")
     times = arguments.instants(t_eval, t0, t1)
-    if method is None:
-        method = "DOP853" if rtol < 1e-7 and dt is None else "RK45"
-    if isinstance(method, str) and method in SELECTION_METHODS:
+    method = _integrator(method, rtol, dt)
+    if method in SELECTION_METHODS:
         from nonsmooth.sliding.taubert import solve_taubert
 
         with first_use("solve_filippov", progress):
             return solve_taubert(compiled, system, (t0, t1), x, method, dt, times)
-    if not isinstance(method, str) or method not in METHODS:
-        known = ", ".join([*METHODS, *SELECTION_METHODS])
-        raise InputError(f"solve_filippov: method {method!r} is unknown; use one of {known}")
-    atol = arguments.absolute_tolerance(atol, rtol, compiled, t0, t1, x)
-    first_step = arguments.positive(first_step, "first_step")
-    max_step = arguments.positive(max_step, "max_step", infinite=True)
-    max_steps, max_events = (
-        arguments.count(max_steps, "max_steps"),
-        arguments.count(max_events, "max_events"),
-    )
-    if choose is not None and not callable(choose):
-        raise InputError("solve_filippov: choose must be a function (t, x, candidates) -> index")
-    if location is not None and location != "dense" and not (isinstance(location, float) and location > 0.0):
-        raise RangeError(f"solve_filippov: location = {location!r} must be a positive number or 'dense'")
-    epsilon = arguments.positive(epsilon, "epsilon")
-    if max_step == np.inf and dt is None:
-        max_step = max((t1 - t0) / 25, 32.0 * np.spacing(max(abs(t0), abs(t1))))
     options = Options(
-        method=method, rtol=rtol, atol=atol, max_step=max_step, first_step=dt or first_step or 0.0, fixed=dt
-        is not None, epsilon=epsilon, location=location, choose=choose, max_steps=max_steps,
-        max_events=max_events, dense=dense_output or times is not None,
+        method=method, rtol=rtol, atol=arguments.absolute_tolerance(atol, rtol, compiled, t0, t1, x),
+        fixed=dt is not None, dense=dense_output or times is not None,
+        **arguments.steps(t0, t1, dt, first_step, max_step, max_steps, max_events), **arguments.switching(choose, location, epsilon),
     )  # fmt: skip
-    run = FilippovRun(compiled, names, (t0, t1), x, options)
+    time_limit = arguments.positive(time_limit, "time_limit")
+    result = _driven(system, compiled, (t0, t1), x, options, times, dense_output, time_limit, progress)
+    if dt is None:
+        _have_second_pass(
+            result, system, (t0, t1), x, options, verify, t_eval=t_eval, first_step=options.first_step or None, time_limit=time_limit
+        )  # fmt: skip
+    return result
+
+
+def _integrator(method, rtol, dt) -> str:
+    """The name of the integrator, or of a selection method."""
+    if method is None:
+        return "DOP853" if rtol < 1e-7 and dt is None else "RK45"
+    if isinstance(method, str) and (method in METHODS or method in SELECTION_METHODS):
+        return method
+    known = ", ".join([*METHODS, *SELECTION_METHODS])
+    raise InputError(f"solve_filippov: method {method!r} is unknown; use one of {known}")
+
+
+def _driven(system, compiled, span, x, options, times, dense_output, time_limit, progress):
+    """The run and its result."""
+    names = [system.group_name(j) for j in range(len(system.groups))]
+    run = FilippovRun(compiled, names, span, x, options)
+
+    def outcome(status, message):
+        done = status == 0
+        return result_of(
+            system, run, x, times if done else None, dense_output, status, "" if done else message
+        )
+
     driver = Driver(
-        run,
-        lambda status, message: result_of(
-            system,
-            run,
-            x,
-            times if status == 0 else None,
-            dense_output,
-            status,
-            "" if status == 0 else message,
-        ),
-        (t0, t1),
-        "solve_filippov",
-        max_steps=max_steps,
-        time_limit=arguments.positive(time_limit, "time_limit"),
-        progress=progress,
-    )
+        run, outcome, span, "solve_filippov", max_steps=options.max_steps, time_limit=time_limit, progress=progress
+    )  # fmt: skip
     with first_use("solve_filippov", progress):
         result = driver.drive()
     run.release()
-    if dt is None:
-        told = dict(
-            t_eval=t_eval, first_step=first_step, max_step=SHORTER * max_step, choose=choose, location=location, max_steps=10 * max_steps,
-            max_events=10 * max_events, time_limit=time_limit, progress=False,
+    return result
+
+
+def _have_second_pass(result, system, span, x, options, verify, **told):
+    """What an estimate of the error compares with: the same run with other tolerances; with `verify` another integrator at once."""
+
+    def again(method=options.method, factor=1.0):
+        return solve_filippov(
+            system, span, x, method=method, rtol=options.rtol * factor, atol=np.multiply(options.atol, factor), epsilon=options.epsilon,
+            max_step=SHORTER * options.max_step, choose=options.choose, location=options.location,
+            max_steps=10 * options.max_steps, max_events=10 * options.max_events, progress=False, **told,
         )  # fmt: skip
 
-        def again(method=method, factor=1.0):
-            """The same run with another integrator or other tolerances."""
-            return solve_filippov(
-                system,
-                (t0, t1),
-                x,
-                method=method,
-                rtol=rtol * factor,
-                atol=np.multiply(atol, factor),
-                epsilon=epsilon,
-                **told,
-            )
-
-        factor, against = second_pass(rtol)
-        result._second = (lambda: again(factor=factor)), against
-        if verify:
-            other = OTHER_METHOD.get(method, "DOP853")
-            result.verification = estimate(result, lambda: again(method=other), f"integrator {other}")
-    return result
+    factor, against = second_pass(options.rtol)
+    result._second = (lambda: again(factor=factor)), against
+    if verify:
+        other = OTHER_METHOD.get(options.method, "DOP853")
+        result.verification = estimate(result, lambda: again(method=other), f"integrator {other}")
 
 
 def _as_filippov(system, t0, x, facets):

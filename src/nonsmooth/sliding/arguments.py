@@ -108,3 +108,24 @@ def instants(t_eval, t0, t1):
     if not good:  # also where an entry is not a number
         raise InputError(f"solve_filippov: t_eval must be ascending instants inside ({t0}, {t1})")
     return times
+
+
+def steps(t0, t1, dt, first_step, max_step, max_steps, max_events):
+    """Lengths and numbers of steps, by the names of `Options`: at most a twenty-fifth of the span, unless more is asked for."""
+    first_step = positive(first_step, "first_step")
+    max_step = positive(max_step, "max_step", infinite=True)
+    max_steps, max_events = count(max_steps, "max_steps"), count(max_events, "max_events")
+    if max_step == np.inf and dt is None:
+        max_step = max((t1 - t0) / 25, 32.0 * np.spacing(max(abs(t0), abs(t1))))
+    return dict(
+        first_step=dt or first_step or 0.0, max_step=max_step, max_steps=max_steps, max_events=max_events
+    )
+
+
+def switching(choose, location, epsilon):
+    """What is asked of switching points, by the names of `Options`."""
+    if choose is not None and not callable(choose):
+        raise InputError("solve_filippov: choose must be a function (t, x, candidates) -> index")
+    if location is not None and location != "dense" and not (isinstance(location, float) and location > 0.0):
+        raise RangeError(f"solve_filippov: location = {location!r} must be a positive number or 'dense'")
+    return dict(choose=choose, location=location, epsilon=positive(epsilon, "epsilon"))

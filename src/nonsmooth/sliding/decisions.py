@@ -154,18 +154,7 @@ class Decisions(Report):
         rows = np.append(self.watch > 0.0, True)
         size = max(np.abs(slopes).max(), np.abs(self.F[rows]).max(), 1e-300)  # at rest x' is rounding
         if all(np.abs(s - slopes[0]).max() <= 1e-9 * size for s in slopes):
-            # Different weights, one velocity: condition B' is violated. Least-norm weights on the union of
-            # the sets.
-            union = np.max([members for members, _ in found], axis=0)
-            slope, z, ratio = self.slope_of(union)
-            self.warn_degenerate("B'", "weights are not unique although x' is; least-norm weights are used")
-            if (
-                -0.5 < ratio <= SINGULAR
-                and z[union > 0].min() >= 0
-                and np.abs(slope - slopes[0]).max() <= 1e-8 * size
-            ):
-                return union, False
-            return found[0]
+            return self.one_velocity(found, slopes[0], size)
         if all(degenerate for _, degenerate in found):
             holds = [k for k in range(len(found)) if self.holds(found[k][0])]
             self.warn_degenerate(
@@ -175,34 +164,47 @@ class Decisions(Report):
                 return found[holds[0]]
         # Documented rule: the fewest members (a surface that may be left is left), then the order of the
         # regions.
-        order = sorted(range(len(found)), key=lambda k: (found[k][0].sum(), tuple(-found[k][0])))
-        pick, t_star = order[0], None
-        if self.o.choose is not None:
-            options = [self.named(found[k][0]) for k in order]
-            answer = self.o.choose(self.t, self.y.copy(), options)
-            index, t_star = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, None)
-            if index not in range(len(order)) or not isinstance(t_star, (float, int, type(None))):
-                raise EventError(
-                    f"solve_filippov: `choose` returned {answer!r}, wanted 0 ... {len(order) - 1}, or that and a later time"
-                )
-            pick = order[int(index)]
-        else:
-            text = "; ".join(str(self.named(found[k][0])) for k in order)
-            self.warn(
-                NonUniqueWarning,
-                f"solve_filippov: at t = {self.t:.9g} the solution is not unique, active sets: {text}; the first is taken, "
-                "pass choose=... to decide",
-                f"choice {self.t:.9g}",
+        ordered = sorted(found, key=lambda entry: (entry[0].sum(), tuple(-entry[0])))
+        pick = self.by_user(ordered) if self.o.choose is not None else self.by_rule(ordered)
+        self.note(f"t = {self.t:.9g}: {len(found)} active sets, {self.named(ordered[pick][0])} taken")
+        return ordered[pick]
+
+    def one_velocity(self, found, slope_0, size):
+        """Different weights, one velocity: condition B' is violated. Least-norm weights on the union of the sets."""
+        union = np.max([members for members, _ in found], axis=0)
+        slope, z, ratio = self.slope_of(union)
+        self.warn_degenerate("B'", "weights are not unique although x' is; least-norm weights are used")
+        same = np.abs(slope - slope_0).max() <= 1e-8 * size
+        if -0.5 < ratio <= SINGULAR and z[union > 0].min() >= 0 and same:
+            return union, False
+        return found[0]
+
+    def by_rule(self, ordered):
+        """The first, with a warning."""
+        text = "; ".join(str(self.named(members)) for members, _ in ordered)
+        self.warn(
+            NonUniqueWarning,
+            f"solve_filippov: at t = {self.t:.9g} the solution is not unique, active sets: {text}; the first is taken, "
+            "pass choose=... to decide",
+            f"choice {self.t:.9g}",
+        )
+        return 0
+
+    def by_user(self, ordered):
+        """What `choose` says. With a later time t* it is asked again there (Step 5: the set may allow other solutions later)."""
+        answer = self.o.choose(self.t, self.y.copy(), [self.named(members) for members, _ in ordered])
+        index, t_star = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, None)
+        if index not in range(len(ordered)) or not isinstance(t_star, (float, int, type(None))):
+            raise EventError(
+                f"solve_filippov: `choose` returned {answer!r}, wanted 0 ... {len(ordered) - 1}, or that and a later time"
             )
-        self.note(f"t = {self.t:.9g}: {len(found)} active sets, {self.named(found[pick][0])} taken")
         if t_star is not None:
-            # Step 5: if the chosen set allows other solutions later, restart at t*.
             if not t_star > self.t:
                 raise EventError(
                     f"solve_filippov: t* = {t_star} returned by `choose` must be later than t = {self.t}"
                 )
             self.t_star = float(t_star)
-        return found[pick]
+        return int(index)
 
     def holds(self, members):
         """Whether a short midpoint step with the active set `members` ends where its regions are the

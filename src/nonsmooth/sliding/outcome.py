@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -102,72 +103,94 @@ def _joined(kind, parts, empty):
     return kind(*(np.concatenate(arrays) for arrays in zip(empty, *parts)))
 
 
+class Steps(NamedTuple):
+    """States and active regions at the start and at the ends of all steps."""
+
+    t: np.ndarray
+    y: np.ndarray  # (steps, n)
+    active: np.ndarray  # (steps, regions)
+
+
 def result_of(system, run, x0, times, want_dense, status=0, message=""):
     """The `Result` of `run` (a `FilippovRun`), at `times` or at the ends of its steps."""
     o, starts = run.out, run.c.starts
     nothing = Rows(*(array[:0] for array in run.run.rows)), Log(*(array[:0] for array in run.run.log))
     rows, log = _joined(Rows, o.rows, nothing[0]), _joined(Log, o.log, nothing[1])
     first = rows.active[:1] if rows.t.size else (run.active[None] > 0).astype(np.int8)
-    t = np.concatenate([[run.t0], rows.t])
-    steps_y = np.concatenate([x0[None], rows.y])
-    steps_active = np.concatenate([first, rows.active])
-    event_t = log.t
-    counts = run.counts
-    counts["total"] = counts["f"] + counts["h"] + 6 * counts["grad_h"]
-    edges = [run.t0, *event_t.tolist(), float(t[-1])]
+    steps = Steps(
+        np.concatenate([[run.t0], rows.t]), np.concatenate([x0[None], rows.y]), np.concatenate([first, rows.active])
+    )  # fmt: skip
+    edges = [run.t0, *log.t.tolist(), float(steps.t[-1])]
     sets = named_all(np.concatenate([first, log.after]), starts, run.c.named)
     pieces = list(zip(edges[:-1], edges[1:], sets))
     names, accumulated = run.names, [t for t, _ in o.accumulations]
-    extra = {
-        "sliding_sets": pieces,
-        "evaluations": counts,
-        "t_switch": event_t,
-        "notes": list(o.notes),
-        "gradient_sources": dict(run.c.derivatives),
-        "located": {
-            "on dense output": int(run.run.counts.on_dense),
-            "on integration": int(run.run.counts.on_step),
-        },
-    }
+    switches = LazyEvents(lambda: _events(names, pieces, accumulated))
+    extra = _extra(run, pieces, log)
     solution = None
     if run.o.dense and o.rows:
-        solution = FilippovSolution(t, steps_y.T, rows.Q, rows.length)
-    if times is not None:
-        at = np.clip(np.searchsorted(t, times, side="left"), 0, t.size - 1)
-        y = np.repeat(x0[:, None], times.size, axis=1) if solution is None else solution(times)
-        t_out, active, dt = times, steps_active[at], np.diff(t, prepend=t[0])[at]
-    else:
-        # Switching points twice: left limit, right limit (the state is the same, the active set is not).
-        twice = np.searchsorted(t, event_t, side="left")
-        twice = twice[twice < t.size]
-        at = np.arange(t.size)
-        if twice.size:
-            at = np.repeat(at, np.bincount(twice, minlength=t.size) + 1)
-        t_out, y, active = t[at], steps_y[at].T, steps_active[at]
-        dt = np.empty(t_out.size)
-        dt[0] = 0.0
-        np.subtract(t_out[1:], t_out[:-1], out=dt[1:])
-        if twice.size:
-            second = np.flatnonzero(at[1:] == at[:-1]) + 1
-            active[second] = log.after[: second.size]
+        solution = FilippovSolution(steps.t, steps.y.T, rows.Q, rows.length)
     if want_dense and solution is not None:
         extra["sol"] = solution
-    law_names = [
+    t, y, active, dt = _at_steps(steps, log) if times is None else _at_times(steps, times, solution, x0)
+    data = _for_audit(run, steps, log, switches, extra, accumulated)
+    python, parameters = run.c.python, run.c.parameters
+    return Result(
+        t, y=y, modes=_modes(active, starts), dt=dt, order=np.full(t.size, run.data.order),
+        events=switches, status=status, audit=LazyAudit(lambda: audit_filippov(python, parameters, data)),
+        message=message, law_names=_law_names(system), coordinate_names=system.names or (), method=run.o.method,
+        method_options={"rtol": run.o.rtol, "epsilon": float(run.info.epsilon), "location": run.o.location or "auto"},
+        params=system.params, extra=extra, **run.counters,
+    )  # fmt: skip
+
+
+def _law_names(system):
+    """Names of all regions."""
+    return [
         f"{system.group_name(j)} {name}" for j, group in enumerate(system.groups) for name in group.regions
     ]
-    switches = LazyEvents(lambda: _events(names, pieces, accumulated))
-    data = {
-        "t": t, "y": steps_y, "active": steps_active.astype(float),
+
+
+def _extra(run, pieces, log):
+    """What only results of Filippov systems have."""
+    counts, found = run.counts, run.run.counts
+    counts["total"] = counts["f"] + counts["h"] + 6 * counts["grad_h"]
+    return {
+        "sliding_sets": pieces, "evaluations": counts, "t_switch": log.t, "notes": list(run.out.notes),
+        "gradient_sources": dict(run.c.derivatives),
+        "located": {"on dense output": int(found.on_dense), "on integration": int(found.on_step)},
+    }  # fmt: skip
+
+
+def _at_times(steps, times, solution, x0):
+    """Columns at the instants asked for: t, y, active regions, length of the step."""
+    at = np.clip(np.searchsorted(steps.t, times, side="left"), 0, steps.t.size - 1)
+    y = np.repeat(x0[:, None], times.size, axis=1) if solution is None else solution(times)
+    return times, y, steps.active[at], np.diff(steps.t, prepend=steps.t[0])[at]
+
+
+def _at_steps(steps, log):
+    """Columns at the ends of steps; switching points twice: left limit, right limit (the state is the same, the active set is not)."""
+    twice = np.searchsorted(steps.t, log.t, side="left")
+    twice = twice[twice < steps.t.size]
+    at = np.arange(steps.t.size)
+    if twice.size:
+        at = np.repeat(at, np.bincount(twice, minlength=steps.t.size) + 1)
+    t, active = steps.t[at], steps.active[at]
+    dt = np.empty(t.size)
+    dt[0] = 0.0
+    np.subtract(t[1:], t[:-1], out=dt[1:])
+    if twice.size:
+        second = np.flatnonzero(at[1:] == at[:-1]) + 1
+        active[second] = log.after[: second.size]
+    return t, steps.y[at].T, active, dt
+
+
+def _for_audit(run, steps, log, switches, extra, accumulated):
+    """What the audit looks at."""
+    return {
+        "t": steps.t, "y": steps.y, "active": steps.active.astype(float),
         "events": np.column_stack([log.t, log.component, log.before, log.after]), "rtol": run.o.rtol,
         "atol": np.asarray(run.o.atol), "epsilon": float(run.info.epsilon), "fixed": run.o.fixed,
         "implicit": run.data.kind != EXPLICIT, "kinds": switches, "derivatives": extra["gradient_sources"],
         "notes": extra["notes"], "accumulated": accumulated,
     }  # fmt: skip
-    python, parameters = run.c.python, run.c.parameters
-    return Result(
-        t_out, y=y, modes=_modes(active, starts), dt=dt, order=np.full(t_out.size, run.data.order),
-        events=switches, status=status, audit=LazyAudit(lambda: audit_filippov(python, parameters, data)),
-        message=message, law_names=law_names, coordinate_names=system.names or (), method=run.o.method,
-        method_options={"rtol": run.o.rtol, "epsilon": float(run.info.epsilon), "location": run.o.location or "auto"},
-        params=system.params, extra=extra, **run.counters,
-    )  # fmt: skip

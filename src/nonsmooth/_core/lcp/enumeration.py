@@ -180,40 +180,28 @@ def _family(T, n, pend_row, pend_col, row_var, tol, Z, count, Y, masks, n_rays, 
         if pend_col[j]:
             cols[d] = j
             d += 1
-    rows = np.empty(n, dtype=np.int64)
-    x = np.empty(d)
-    z = np.empty(n)
-    A = np.empty((d, d))
-    piv = np.empty(d, dtype=np.int64)
-    choice = np.empty(d, dtype=np.int64)
+    rows, choice, piv = np.empty(n, dtype=np.int64), np.empty(d, dtype=np.int64), np.empty(d, dtype=np.int64)
+    A, x, z = np.empty((d, d)), np.empty(d), np.empty(n)
 
     # Vertices with every z of the family positive: d of the rows w_i outside the support are zero there. The
     # other vertices of the piece have a smaller support and are found at the leaf of that support.
-    m = 0
-    for i in range(n):
-        if not pend_row[i] and row_var[i] < 0:
-            for a in range(d):
-                if abs(T[i, cols[a]]) > _RANK_TOL:
-                    rows[m] = i
-                    m += 1
-                    break
-    if m >= d:
+    m = _rows_outside(T, n, pend_row, row_var, cols, d, rows)
+    for a in range(d):
+        choice[a] = a
+    more = m >= d
+    while more:
         for a in range(d):
-            choice[a] = a
-        more = True
-        while more:
-            for a in range(d):
-                i = rows[choice[a]]
-                x[a] = -T[i, n]
-                for b in range(d):
-                    A[a, b] = T[i, cols[b]]
-            if _regular(A, piv, d):
-                lu_solve(A, piv, d, x)
-                if _point_of_family(T, n, pend_row, row_var, cols, d, x, z, False, tol):
-                    count = _store(Z, count, z, n, tol)
-                    if count < 0:
-                        return count, n_rays
-            more = _next_combination(choice, d, m)
+            i = rows[choice[a]]
+            x[a] = -T[i, n]
+            for b in range(d):
+                A[a, b] = T[i, cols[b]]
+        if _regular(A, piv, d):
+            lu_solve(A, piv, d, x)
+            if _point_of_family(T, n, pend_row, row_var, cols, d, x, z, False, tol):
+                count = _store(Z, count, z, n, tol)
+                if count < 0:
+                    return count, n_rays
+        more = _next_combination(choice, d, m)
 
     # Rays: directions with sum x = 1 and d - 1 of the rows or signs at zero.
     m = d
@@ -225,28 +213,46 @@ def _family(T, n, pend_row, pend_col, row_var, tol, Z, count, Y, masks, n_rays, 
         choice[a] = a
     more = True
     while more:
-        for a in range(d - 1):
-            for b in range(d):
-                A[a, b] = 0.0
-            x[a] = 0.0
-            if choice[a] < d:
-                A[a, choice[a]] = 1.0
-            else:
-                for b in range(d):
-                    A[a, b] = T[rows[choice[a] - d], cols[b]]
-        for b in range(d):
-            A[d - 1, b] = 1.0
-        x[d - 1] = 1.0
+        _equations_of_ray(T, rows, cols, choice, d, A, x)
         if _regular(A, piv, d):
             lu_solve(A, piv, d, x)
-            if _point_of_family(T, n, pend_row, row_var, cols, d, x, z, True, tol):
-                if n_rays < Y.shape[0]:
-                    for i in range(n):
-                        Y[n_rays, i] = z[i]
-                    masks[n_rays] = mask
-                    n_rays += 1
+            if _point_of_family(T, n, pend_row, row_var, cols, d, x, z, True, tol) and n_rays < Y.shape[0]:
+                Y[n_rays, :n] = z
+                masks[n_rays] = mask
+                n_rays += 1
         more = d > 1 and _next_combination(choice, d - 1, m)
     return count, n_rays
+
+
+@kernel(int64(f8_2, int64, b1_1, i8_1, i8_1, int64, i8_1), part=True)
+def _rows_outside(T, n, pend_row, row_var, cols, d, rows):
+    """Rows of the w outside the support that depend on the family; returns how many there are."""
+    m = 0
+    for i in range(n):
+        if not pend_row[i] and row_var[i] < 0:
+            for a in range(d):
+                if abs(T[i, cols[a]]) > _RANK_TOL:
+                    rows[m] = i
+                    m += 1
+                    break
+    return m
+
+
+@kernel(void(f8_2, i8_1, i8_1, i8_1, int64, f8_2, f8_1), part=True)
+def _equations_of_ray(T, rows, cols, choice, d, A, x):
+    """The rows or signs of `choice` at zero, sum x = 1."""
+    for a in range(d - 1):
+        for b in range(d):
+            A[a, b] = 0.0
+        x[a] = 0.0
+        if choice[a] < d:
+            A[a, choice[a]] = 1.0
+        else:
+            for b in range(d):
+                A[a, b] = T[rows[choice[a] - d], cols[b]]
+    for b in range(d):
+        A[d - 1, b] = 1.0
+    x[d - 1] = 1.0
 
 
 @kernel
@@ -302,45 +308,20 @@ def enumerate_lcp(M, q, tol, Z, Y, masks):
     row_var = np.zeros((n + 1, n), dtype=np.int64)
     branch = np.zeros(n + 1, dtype=np.int64)
     mask = np.zeros(n + 1, dtype=np.int64)
-    z = np.empty(n)
-    w = np.empty(n)
-    basic = np.empty(n, dtype=np.int8)
-    for i in range(n):
-        for j in range(n):
-            T[0, i, j] = M[i, j]
-        T[0, i, n] = q[i]
-        col_live[0, i] = 1
-        row_var[0, i] = -1
-    count = 0
-    n_rays = 0
-    nodes = 1
+    z, w, basic = np.empty(n), np.empty(n), np.empty(n, dtype=np.int8)
     if n == 0:
         return COMPLETE, 1, 0, 1
-    depth = 0
+    T[0, :, :n], T[0, :, n] = M, q
+    col_live[0, :], row_var[0, :] = 1, -1
+    count, n_rays, nodes, depth = 0, 0, 1, 0
     while depth >= 0:
         if branch[depth] == 2:
             branch[depth] = 0
             depth -= 1
             continue
-        # Child: index `depth` decided as z = 0 (branch 0) or w = 0 (branch 1).
-        k = depth
-        child = depth + 1
-        for i in range(n):
-            for j in range(n + 1):
-                T[child, i, j] = T[depth, i, j]
-            pend_row[child, i] = pend_row[depth, i]
-            pend_col[child, i] = pend_col[depth, i]
-            col_live[child, i] = col_live[depth, i]
-            row_var[child, i] = row_var[depth, i]
-        if branch[depth] == 0:
-            mask[child] = mask[depth]
-            col_live[child, k] = 0
-            for i in range(n):
-                T[child, i, k] = 0.0
-        else:
-            mask[child] = mask[depth] | (1 << k)
-            pend_row[child, k] = 1
-            pend_col[child, k] = 1
+        child, holds = depth + 1, branch[depth] == 1
+        mask[child] = mask[depth] | (1 << depth) if holds else mask[depth]
+        _decide(T, pend_row, pend_col, col_live, row_var, depth, holds)
         relative = _SAFE_PIVOT if child < n else 0.0
         _eliminate(T[child], n, pend_row[child], pend_col[child], row_var[child], col_live[child], relative)
         branch[depth] += 1
@@ -351,11 +332,7 @@ def enumerate_lcp(M, q, tol, Z, Y, masks):
             branch[child] = 0
             depth = child
             continue
-        singular = False
-        for i in range(n):
-            if pend_row[n, i]:
-                singular = True
-        if singular:
+        if np.any(pend_row[n]):  # equations that found no pivot
             count, n_rays = _family(
                 T[n], n, pend_row[n], pend_col[n], row_var[n], tol, Z, count, Y, masks, n_rays, mask[n]
             )
@@ -364,6 +341,26 @@ def enumerate_lcp(M, q, tol, Z, Y, masks):
         if count < 0:
             return TOO_MANY, Z.shape[0], n_rays, nodes
     return COMPLETE, count, n_rays, nodes
+
+
+@kernel
+def _decide(T, pend_row, pend_col, col_live, row_var, k, holds):
+    """The node below depth k: there the equation w_k = 0 `holds`, or z_k = 0."""
+    n, child = row_var.shape[1], k + 1
+    for i in range(n):
+        for j in range(n + 1):
+            T[child, i, j] = T[k, i, j]
+        pend_row[child, i] = pend_row[k, i]
+        pend_col[child, i] = pend_col[k, i]
+        col_live[child, i] = col_live[k, i]
+        row_var[child, i] = row_var[k, i]
+    if holds:
+        pend_row[child, k] = 1
+        pend_col[child, k] = 1
+    else:
+        col_live[child, k] = 0
+        for i in range(n):
+            T[child, i, k] = 0.0
 
 
 @kernel

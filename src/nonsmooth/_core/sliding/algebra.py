@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonsmooth._core.jit import kernel, noinline
+from nonsmooth._core.jit import kernel, noinline, phase
 from nonsmooth._core.linalg.elimination import lu_factor, lu_solve
 
 SINGULAR = 1e-12  # pivot ratio below which condition B' counts as violated
@@ -281,64 +281,13 @@ def build_lcp(starts, trial, F, G, index, N, q):
         Number of z and of mu: the LCP has size card + groups.
     """
     noinline()
-    n = F.shape[1]
-    R = trial.size
-    m = starts.size - 1
-    v = np.empty(n)
-    group = np.empty(R, dtype=np.int64)
-    for k in range(n):
-        v[k] = F[R, k]
-    card = 0
-    groups = 0
-    for j in range(m):
-        members = 0
-        for k in range(starts[j], starts[j + 1]):
-            if trial[k] > 0.0:
-                members += 1
-        for k in range(starts[j], starts[j + 1]):
-            if trial[k] > 0.0:
-                if members == 1:
-                    for i in range(n):
-                        v[i] += F[k, i]
-                else:
-                    index[card] = k
-                    group[card] = groups
-                    card += 1
-        if members > 1:
-            groups += 1
-    for a in range(card):
-        i = index[a]
-        b_i = G[i, n]
-        for k in range(n):
-            b_i += G[i, k] * v[k]
-        for b in range(card):
-            s = 0.0
-            for k in range(n):
-                s += G[i, k] * F[index[b], k]
-            if group[b] == 0:
-                s += b_i
-            N[a, b] = s
-    # Scale the rows of each group by their common spread: w changes by a positive factor, the solutions do
-    # not.
+    group = np.empty(trial.size, dtype=np.int64)
+    shared = np.empty(F.shape[1])
+    card, groups = candidates(starts, trial, F, shared, index, group)
+    products(F, G, shared, index, group, card, N)
     for j in range(groups):
-        size = 0.0
-        for b in range(card):
-            low = np.inf
-            high = -np.inf
-            for a in range(card):
-                if group[a] == j:
-                    low = min(low, N[a, b])
-                    high = max(high, N[a, b])
-            size = max(size, high - low)
-            # Only differences of rows of one group matter: the common part goes into mu_j.
-            for a in range(card):
-                if group[a] == j:
-                    N[a, b] -= low
-        for a in range(card):
-            if group[a] == j and size > 0.0:
-                for b in range(card):
-                    N[a, b] /= size
-    # alpha = 1 - min M; the rows start at zero after the shift above.
+        scale_group(N, group, card, j)
+    # alpha = 1 - min M; the rows start at zero after the shift of `scale_group`
     for a in range(card):
         for b in range(card):
             N[a, b] += 1.0
@@ -353,3 +302,72 @@ def build_lcp(starts, trial, F, G, index, N, q):
             N[c, a] = 1.0 if on else 0.0
             N[a, c] = -1.0 if on else 0.0
     return card, groups
+
+
+@phase
+def candidates(starts, trial, F, shared, index, group):
+    """Region and group of each z of the LCP, and the field of all that is decided, into `shared`; returns how many z and groups."""
+    R, n = trial.size, shared.size
+    for k in range(n):
+        shared[k] = F[R, k]
+    card = 0
+    groups = 0
+    for j in range(starts.size - 1):
+        members = 0
+        for k in range(starts[j], starts[j + 1]):
+            if trial[k] > 0.0:
+                members += 1
+        for k in range(starts[j], starts[j + 1]):
+            if trial[k] > 0.0:
+                if members == 1:
+                    for i in range(n):
+                        shared[i] += F[k, i]
+                else:
+                    index[card] = k
+                    group[card] = groups
+                    card += 1
+        if members > 1:
+            groups += 1
+    return card, groups
+
+
+@phase
+def products(F, G, shared, index, group, card, N):
+    """grad h_i f_k of the candidates; the fields of the first group have the shared part with them."""
+    n = shared.size
+    for a in range(card):
+        i = index[a]
+        b_i = G[i, n]
+        for k in range(n):
+            b_i += G[i, k] * shared[k]
+        for b in range(card):
+            s = 0.0
+            for k in range(n):
+                s += G[i, k] * F[index[b], k]
+            if group[b] == 0:
+                s += b_i
+            N[a, b] = s
+
+
+@phase
+def scale_group(N, group, card, j):
+    """The rows of group j by their common spread: w changes by a positive factor, the solutions do not.
+
+    Only differences of rows of one group matter: the common part goes into mu_j.
+    """
+    size = 0.0
+    for b in range(card):
+        low = np.inf
+        high = -np.inf
+        for a in range(card):
+            if group[a] == j:
+                low = min(low, N[a, b])
+                high = max(high, N[a, b])
+        size = max(size, high - low)
+        for a in range(card):
+            if group[a] == j:
+                N[a, b] -= low
+    for a in range(card):
+        if group[a] == j and size > 0.0:
+            for b in range(card):
+                N[a, b] /= size
