@@ -128,3 +128,85 @@ def test_resets_that_accumulate_are_told():
 def test_dense_output_needs_all_steps():
     with pytest.raises(InputError, match="dense_output"):
         ns.simulate(BALL, (0, 1), [1.0], [0.0], dt=1e-2, dense_output=True, every=2)
+
+
+STRIKES = {
+    "gap": (1.0, 0.0),
+    "twice": (2.0, 0.0),
+    "below": (-1.0, 0.0),
+    "third": (1 / 3, 0.0),
+    "displaced": (1.0, 7.7),
+}
+
+
+@pytest.mark.parametrize("factor, height", STRIKES.values(), ids=STRIKES)
+@pytest.mark.parametrize(
+    "method, options, tol",
+    [*METHODS, ("event-capturing", {"rtol": 1e-8}, 1e-6)],
+    ids=[*(name for name, *_ in METHODS), "event-capturing"],
+)
+def test_what_vanishes_where_a_body_strikes_does_so_at_every_impact(method, options, tol, factor, height):
+    """It arrives from one side, once, whatever sign its last digit has; a run that ends there has not been through the impact."""
+    ball = ns.MechanicalSystem(1.0, -G, ns.Contact(lambda t, q: q[0] - height, restitution=0.7, name="floor"))
+    arrival = -1 if factor > 0 else 1
+    both, found, never = (
+        event(lambda t, q, u: factor * (q[0] - height), direction=direction, name=name)
+        for direction, name in ((0, "both"), (arrival, "found"), (-arrival, "never"))
+    )
+    upwards = event(top, direction=1, name="upwards")  # jumps through zero
+    events = [both, found, never, upwards]
+    result = ns.simulate(ball, (-5, -3), [1 + height], [0.0], method=method, events=events, **options)
+    flights = 2 * FIRST * np.cumprod([0.7, 0.7, 0.7])
+    wanted = -5 + FIRST + np.array([0.0, *np.cumsum(flights)])
+    for k in (0, 1, 3):
+        assert result.t_events[k] == pytest.approx(wanted, abs=5 * tol)
+    assert result.t_events[2].size == 0
+    assert np.all(result.y_events[0][:, 1] < 0)
+    both.terminal = 2
+    ended = ns.simulate(ball, (-5, -3), [1 + height], [0.0], method=method, events=both, **options)
+    assert ended.t[-1] == pytest.approx(wanted[1], abs=5 * tol)
+    assert ended.u[0, -1] == pytest.approx(-0.7 * G * FIRST, rel=max(3e-3, tol))
+    assert ended.audit.ok, ended.audit
+
+
+def test_what_rests_at_zero_is_no_event():
+    """One body rests while another bounces beside it; slip that stops is found once; accumulations to the last impact."""
+    contacts = [
+        ns.Contact(lambda t, q: q[0], restitution=0.5, name="a"),
+        ns.Contact(lambda t, q: q[1] - 0.1, restitution=0.5, name="b"),
+    ]
+    pair = ns.MechanicalSystem(np.eye(2), np.array([-G, -G]), contacts)
+    events = [event(lambda t, q, u, k=k: [q[0], u[0], q[1] - 0.1][k], name=str(k)) for k in range(3)]
+    result = ns.simulate(pair, (0, 2), [0.0, 1.1], [0.0, 0.0], rtol=1e-8, events=events)
+    struck = [e.t for e in result.events if e.kind in ("impact", "close", "zeno") and e.name == "b"]
+    assert [len(t) for t in result.t_events[:2]] == [0, 0]
+    assert abs(len(result.t_events[2]) - len(struck)) <= 1 and len(struck) > 10
+    slider = ns.MechanicalSystem(
+        1.0,
+        lambda t, q, u: np.array([3 * np.sin(2 * t)]),
+        friction=ns.FrictionElement(lambda t, q: 1.0, limit=2.0),
+    )
+    result = ns.simulate(slider, (0, 8), [0.0], [1.0], rtol=1e-8, events=top)
+    assert result.t_events[0] == pytest.approx([e.t for e in result.events.of("stick")], abs=1e-12)
+
+
+@each_method
+def test_events_of_one_step_and_of_one_instant(method, options, tol):
+    """Zeros before one that ends the run in the same step are kept; resets at one instant act one after the other."""
+    last = event(lambda t, q, u: q[0] - 0.4, terminal=True, name="last")
+    result = ns.simulate(FREE, (-3, 0), [1.0], [0.0], method=method, events=[half, last], **options)
+    assert result.t_events[0] == pytest.approx([-3 + np.sqrt(1 / G)], abs=tol)
+
+    def hit(k):
+        def reset(t, q, u):
+            u[k] *= -0.5
+            return q, u
+
+        return ns.Switch(lambda t, q, u: q[k], direction=-1, reset=reset, name=f"hit {k}")
+
+    pair = ns.MechanicalSystem(np.eye(2), np.array([-G, -G]))
+    result = ns.simulate(
+        pair, (0, 1.2), [1.0, 1.0], [0.0, 0.0], method=method, events=[hit(0), hit(1)], **options
+    )
+    assert [t.size for t in result.t_events] == [3, 3]
+    assert result.q[0, -1] == pytest.approx(result.q[1, -1], abs=1e-12)

@@ -93,7 +93,7 @@ class SchemeRun:
         parts = {"log": (log_changes, LOOK), "write": (write_columns, LOOK)}
         if plan.watched:
             parts |= {"values": (plan.watched.writer, VECTOR), "look": (look, LOOK)}
-        self.watch = make_watch(len(plan.watched or ()), model.n_q, model.n_u, plan.nodes, **parts)
+        self.watch = make_watch(len(plan.watched or ()), size, plan.nodes, **parts)
         if plan.watched:
             plan.watched.prepare(self.watch)
         records = self.scene, self.state, RunRecord(self.clock, self.out, self.log, plan.t_eval, self.watch)

@@ -169,12 +169,14 @@ class Simulation:
         """An event of the user stops the run: the slice is taken again up to it; then the run ends, or goes on from where a reset
         leads."""
         run, control, watched = self.run, self.run.watch.control, self.plan.watched
-        event, t, t_step = int(control.stopped), float(control.t_stopped), float(control.t_step)
-        calls = int(control.calls)
+        t, t_step, calls = float(control.t_stopped), float(control.t_step), int(control.calls)
+        events = watched.due(run.watch, t)
+        logged = watched.logged(run.watch)
         run.restore(kept)
         again = calls - int(control.calls) - 1
         if again:
             self._again(again)
+        watched.keep(logged[int(control.logged) :])  # zeros before the event in the step that was not taken
         control.count = 0  # nothing is looked for in what is left up to the event
         if t >= t_step:
             self._again(1)
@@ -185,10 +187,13 @@ class Simulation:
                 if run.output_full():
                     self.collect()
         control.count, control.known, control.stopped = len(watched), 0, -1
-        run.watch.fresh[event] = 1
+        run.watch.fresh[events] = 1
         watched.take(run.watch)
         span = self.plan.segments[-1][1] - self.plan.segments[0][0]
-        ends, q, u = watched.stopped(event, t, run.state.q.copy(), run.state.u.copy(), span)
+        q, u, ends = run.state.q.copy(), run.state.u.copy(), False
+        for event in events:  # those at the same instant act one after the other
+            last, q, u = watched.stopped(event, t, q, u, span)
+            ends = ends or last
         self._cut(t, ends)
         if not ends:
             before = _kinetic_energy(run.model, t, run.state.q, run.state.u)

@@ -129,12 +129,28 @@ class UserEvents:
 
     def take(self, watch) -> None:
         """Put away what the loop has logged."""
-        control = watch.control
-        for k in range(int(control.logged)):
-            i = int(watch.event[k])
+        self.keep(self.logged(watch))
+        watch.control.logged = 0
+
+    def logged(self, watch) -> list[tuple[int, float, np.ndarray, np.ndarray]]:
+        """What the loop has logged: number of the event, instant, state."""
+        return [
+            (int(watch.event[k]), float(watch.t[k]), watch.q[k].copy(), watch.u[k].copy())
+            for k in range(int(watch.control.logged))
+        ]
+
+    def keep(self, logged: list[tuple[int, float, np.ndarray, np.ndarray]]) -> None:
+        """Put away some of what was `logged`."""
+        for i, t, q, u in logged:
             self.left[i] -= self.left[i] > 0
-            self.found[i].append((float(watch.t[k]), watch.q[k].copy(), watch.u[k].copy()))
-        control.logged = 0
+            self.found[i].append((t, q, u))
+
+    def due(self, watch, t: float) -> list[int]:
+        """The events that stop the run at `t`: all whose zeros rounding cannot tell from the first."""
+        first = int(watch.control.stopped)
+        near = 32 * np.spacing(abs(t))
+        others = [i for i in np.flatnonzero(watch.found[: len(self)]) if i != first]
+        return [first, *(int(i) for i in others if watch.stops[i] == 1 and watch.root[i] <= t + near)]
 
     def stopped(self, i: int, t: float, q: np.ndarray, u: np.ndarray, span: float):
         """The run stands at event `i`: (whether it ends here, the state to go on with)."""

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonsmooth._core.jit import address_record, by_reference, caller, float64, int64, scalars
+from nonsmooth._core.records.scene import EXAMPLE as SCENE
 
 Clock = scalars(
     "Clock",
@@ -71,6 +72,7 @@ WatchControl = scalars(
     t_stopped=float,
     t_step=float,  # where the step that was not taken would have ended
     calls=int,  # steps tried so far
+    longest=float,  # the longest step so far
     nodes=int,  # instants inside each step that are kept for dense output; 0: none
 )
 
@@ -86,7 +88,18 @@ class Watch(NamedTuple):
     direction: np.ndarray  # sign of the crossings that count, 0 for both
     stops: np.ndarray  # so many events more stop the run (terminal, reset); 0: never
     fresh: np.ndarray  # the run was stopped here: the sign is the one a little later
-    root: np.ndarray  # where they vanish in this step, or NaN
+    resting: np.ndarray  # it has arrived at zero and not left it yet: no sign of it counts
+    struck: np.ndarray  # it arrives there because a contact strikes in this step
+    found: np.ndarray  # it vanishes in this step ...
+    root: np.ndarray  # ... at this instant
+    arrived: np.ndarray  # value where it arrived at zero (a scheme may be a little off it)
+    noise: np.ndarray  # what rounding of the state makes of them
+    kept: np.ndarray  # values beside which noise is measured
+    q_max: np.ndarray  # sizes of the state so far
+    u_max: np.ndarray
+    dq: np.ndarray  # q' of the velocities in question
+    B: np.ndarray
+    gap: np.ndarray
     event: np.ndarray  # log: number, instant, state
     t: np.ndarray
     q: np.ndarray
@@ -127,22 +140,24 @@ def make_log(n):
     return Log(*ints, t_begin=np.zeros(n), t_end=np.zeros(n), t_best=np.full(n, np.nan))
 
 
-def make_watch(n, n_q, n_u, node, values=0, look=0, log=0, write=0, rows=256):
+def make_watch(n, size, node, values=0, look=0, log=0, write=0, rows=256):
     """A watch on `n` functions, with room for `rows` events; `values`, `look`, `log`, `write` with their signatures."""
-    m = max(n, 1)
+    m, n_q, n_u = max(n, 1), size.n_q, size.n_u
     rows = max(rows, 4 * m) if n else 1
     floats = [np.zeros(m) for _ in range(3)]
-    whole = [np.zeros(m, dtype=np.int64) for _ in range(3)]
+    whole = [np.zeros(m, dtype=np.int64) for _ in range(6)]
+    more = [np.zeros(m) for _ in range(4)]
     control = WatchControl()
     control.count, control.stopped, control.nodes = n, -1, len(node)
     return Watch(
-        control, address_record(values=values, look=look, log=log, write=write), *floats, *whole,
-        root=np.zeros(m), event=np.zeros(rows, dtype=np.int64), t=np.zeros(rows),
+        control, address_record(values=values, look=look, log=log, write=write), *floats, *whole, *more,
+        q_max=np.zeros(n_q), u_max=np.zeros(n_u), dq=np.zeros(n_q), B=np.zeros((n_q, n_u) if n and size.has_B else (1, 1)),
+        gap=np.zeros(max(size.n_N, 1)), event=np.zeros(rows, dtype=np.int64), t=np.zeros(rows),
         q=np.zeros((rows, n_q)), u=np.zeros((rows, n_u)), node=np.array([*node, 0.0]),
     )  # fmt: skip
 
 
 EXAMPLE = RunRecord(
-    Clock(), make_output(1, 1, 1, 1, 1, True), make_log(1), np.zeros(1), make_watch(1, 1, 1, ())
+    Clock(), make_output(1, 1, 1, 1, 1, True), make_log(1), np.zeros(1), make_watch(1, SCENE.model.size, ())
 )
 _, run_at = by_reference(EXAMPLE)
