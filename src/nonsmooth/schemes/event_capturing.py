@@ -231,7 +231,7 @@ class EventCapturingRun(SchemeRun):
         self.own.control.repeated = 0
         wanted = self.capture.control
         wanted.have_tangent = wanted.crossing = 0
-        wanted.dt_before = 0.0
+        wanted.known, wanted.dt_before = 0, 0.0
         wanted.grid_begin, wanted.grid_step, wanted.last_trial = t_begin, 0, 0.0
 
     def totals(self) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from nonsmooth._core.jit import float64, int64, kernel, noinline, phase
 from nonsmooth._core.records.laws import CONSTRAINT
 from nonsmooth._core.records.scene import scene_at, state_at, state_reference
 from nonsmooth._core.records.status import OK
+from nonsmooth._core.stepping.event_capturing.begin import NOTHING, start
 from nonsmooth._core.stepping.event_capturing.records import capture_at
-from nonsmooth._core.stepping.event_capturing.stages import start
 from nonsmooth._core.stepping.event_driven.records import call_at_state, own_at
 from nonsmooth._core.stepping.event_driven.step import changes
 from nonsmooth._core.stepping.phases import copy_state, normalise
@@ -17,7 +17,7 @@ from nonsmooth._core.stepping.phases import copy_state, normalise
 @phase
 def cross(scene, own, capture, begin, at_scene, at_state, t):
     """Moreau's step over the critical step, or impacts and new modes in no time."""
-    capture.control.have_tangent, capture.control.dt_before = 0, 0.0
+    capture.control.have_tangent, capture.control.dt_before, capture.control.known = 0, 0.0, NOTHING
     if capture.control.crossing:
         status = moreau_step(at_scene, at_state, t)
     else:
@@ -37,7 +37,8 @@ def moreau_step(at_scene, at_state, t):
     t_new, size, free = wanted.t_critical, model.size, capture.free
     h = t_new - t
     wanted.crossing, wanted.crossed = 0, 1
-    status = start(own, at_scene, at_state, t)
+    status = start(scene, own, capture, begin, at_scene, at_state, t)
+    wanted.known = NOTHING
     if status != OK:
         return status
     copy_state(begin, free)

@@ -30,6 +30,7 @@ CaptureControl = scalars(
     dt_before=float,  # length of the step before, whose slopes are kept (0: none)
     ratio=float,  # of the lengths of the steps that `continued` stands for
     ended=int,  # the slope at the end of the step is known
+    known=int,  # what is known where the run stands: nothing, all that stage 0 asks for, or stage 0 itself (`begin`)
     error=float,  # that a critical step may leave of an instant
     width=float,  # of the critical step that is being located
     f_lo=float,  # least of the laws' functions at the ends of the bracket

@@ -44,7 +44,8 @@ def stage(at_scene, at_point, at_begin, t, k):
     scene, point, modes = scene_at(at_scene), state_at(at_point), state_at(at_begin).modes
     own, capture = own_at(scene.at.own), capture_at(scene.at.control)
     model, work, la, u = scene.model, scene.work, own.La[k], point.u
-    status = evaluate(scene, own, t, point.q, u)
+    in_flight = capture.control.unloaded and not capture.control.index_2
+    status = evaluate(scene, own, t, point.q, u, in_flight)
     if status != OK:
         return status
     for i in range(model.size.n_rows):

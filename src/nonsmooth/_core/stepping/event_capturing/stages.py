@@ -27,7 +27,7 @@ from nonsmooth._core.stepping.event_capturing.records import capture_at
 from nonsmooth._core.stepping.event_capturing.stage import is_unloaded, stage
 from nonsmooth._core.stepping.event_capturing.stage_states import combine, end_of_step, time_of_stage
 from nonsmooth._core.stepping.event_capturing.tangent import tangent
-from nonsmooth._core.stepping.event_driven.records import call_at_state, own_at
+from nonsmooth._core.stepping.event_driven.records import own_at
 
 RESOLVED = 1e-15  # change of an iteration that is nothing but rounding ...
 
@@ -82,9 +82,3 @@ def explicit_sweeps(scene, own, capture, begin, at_scene, at_begin, t, dt):
             return OK
         before = change
     return IMPLICIT_UNSOLVED
-
-
-@phase
-def start(own, at_scene, at_state, t):
-    """Slopes, forces and the laws' functions where the run stands."""
-    return call_at_state(own.at.begin_trial, at_scene, at_state, t)

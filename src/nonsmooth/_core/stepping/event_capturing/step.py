@@ -22,6 +22,7 @@ Rebounds lower than the accuracy of the critical step end in rest (`event_driven
 from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.records.scene import BETWEEN, STEP, call_step, scene_at, state_at, state_reference
 from nonsmooth._core.records.status import CHATTER, OK, REJECTED, WAITING
+from nonsmooth._core.stepping.event_capturing.begin import NOTHING, known_at_end, start
 from nonsmooth._core.stepping.event_capturing.critical_step import (
     approach,
     bracket,
@@ -32,7 +33,7 @@ from nonsmooth._core.stepping.event_capturing.crossing import cross
 from nonsmooth._core.stepping.event_capturing.first_slopes import remember_slopes
 from nonsmooth._core.stepping.event_capturing.grid import end_of_grid_step, end_of_trial, nothing_left
 from nonsmooth._core.stepping.event_capturing.records import capture_at
-from nonsmooth._core.stepping.event_capturing.stages import solve_stages, start
+from nonsmooth._core.stepping.event_capturing.stages import solve_stages
 from nonsmooth._core.stepping.event_capturing.tangent import estimate_error
 from nonsmooth._core.stepping.event_driven.records import call_at_state, own_at
 from nonsmooth._core.stepping.event_driven.runge_kutta import error_of_step
@@ -59,7 +60,7 @@ def event_capturing_step(at_scene, at_state, t, left):
     dt = length_of_trial(scene, own, capture, t)
     if not dt > 4.0 * EPS * abs(t):
         return nothing_left(scene, begin, t, dt)
-    status = start(own, at_scene, at_state, t)
+    status = start(scene, own, capture, begin, at_scene, at_state, t)
     if status == OK and due(scene, own, begin):
         return WAITING
     if status == OK:
@@ -109,13 +110,14 @@ def smooth_step(scene, own, capture, begin, at_scene, at_state, t, dt):
     control.rejected = 0
     control.dt_smooth = dt
     remember_slopes(own, capture, scene.model.size, dt)
-    return accept(scene, own, at_scene, at_state, dt, t_new)
+    return accept(scene, own, capture, at_scene, at_state, dt, t_new)
 
 
 @phase
-def accept(scene, own, at_scene, at_state, dt, t_new):
+def accept(scene, own, capture, at_scene, at_state, dt, t_new):
     """The trial becomes the end of the step."""
     scene.info.t_new = t_new
+    capture.control.known = known_at_end(scene, capture)
     return call_step(own.at.finish, at_scene, at_state, t_new - dt, dt)
 
 
@@ -151,14 +153,15 @@ def before_critical_step(scene, own, capture, begin, at_scene, at_state, t, dt):
     else:
         control.jump = 1
         scene.info.jump_next = 1
-    return accept(scene, own, at_scene, at_state, dt, t_new)
+    return accept(scene, own, capture, at_scene, at_state, dt, t_new)
 
 
 @kernel(BETWEEN, part=True)
 def event_capturing_between(at_scene, at_state, t, dt, t_out):
     """The same integration again, up to the instant asked for; in a critical step the straight way across."""
     scene, begin = scene_at(at_scene), state_at(at_state)
-    own, wanted, end = own_at(scene.at.own), capture_at(scene.at.control).control, scene.end
+    own, capture, end = own_at(scene.at.own), capture_at(scene.at.control), scene.end
+    wanted = capture.control
     if dt == 0.0 or t_out >= scene.info.t_new:
         copy_state(end, scene.between)
         return OK
@@ -171,7 +174,9 @@ def event_capturing_between(at_scene, at_state, t, dt, t_out):
             scene.between.u[i] += x * (end.u[i] - begin.u[i])
         normalise(scene.model, scene.between.q)
         return OK
-    status = start(own, at_scene, at_state, t)
+    wanted.known = NOTHING
+    status = start(scene, own, capture, begin, at_scene, at_state, t)
+    wanted.known = NOTHING
     if status == OK:
         dt_before, rate = wanted.dt_before, wanted.rate
         wanted.dt_before = 0.0  # the slopes kept are those of this step already

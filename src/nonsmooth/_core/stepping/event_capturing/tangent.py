@@ -72,15 +72,17 @@ def factor(own, capture, size, dt):
 
 @phase
 def estimate_error(scene, own, capture, dt):
-    """The filtered estimate of an implicit method, as a slope in the place of the one at the end (which nobody needs any more)."""
+    """The filtered estimate of an implicit method, as a slope in the place of the one at the end (which is kept in X)."""
     size, s, LU, x = scene.model.size, own.control.stages, capture.LU, capture.rhs
     n_q, n_u, a = size.n_q, size.n_u, dt * capture.control.filter
     e_q, e_u = own.K_q[s], own.K_u[s]
     for i in range(n_q):
+        capture.X_q[s, i] = e_q[i]
         e_q[i] *= capture.E[s]
         for j in range(s):
             e_q[i] += capture.E[j] * own.K_q[j, i]
     for i in range(n_u):
+        capture.X_u[s, i] = e_u[i]
         e_u[i] *= capture.E[s]
         for j in range(s):
             e_u[i] += capture.E[j] * own.K_u[j, i]

@@ -143,11 +143,18 @@ def nothing_left(scene, begin, t):
 def begin_trial(at_scene, at_begin, t):
     """Slopes and laws' functions at the begin of the step."""
     scene, begin = scene_at(at_scene), state_at(at_begin)
-    own, model, work = own_at(scene.at.own), scene.model, scene.work
+    own = own_at(scene.at.own)
     own.slip_0[:] = 0.0
     status = call_accelerate(own.at.accelerate, at_scene, at_begin, at_begin, t, 0)
-    if status != OK:
-        return status
+    if status == OK:
+        remember_begin(scene, own, begin, t)
+    return status
+
+
+@phase
+def remember_begin(scene, own, begin, t):
+    """What the end of the step is compared with: slips, gaps, the laws' functions, and what counts as zero in them."""
+    model, work = scene.model, scene.work
     for i in range(model.size.n_rows):
         own.slip_0[i] = own.slip[i]
     force_scales(scene, own)
@@ -162,7 +169,6 @@ def begin_trial(at_scene, at_begin, t):
         own.size[l] = zero_of(scene, own, begin, l)
         # (forces that cancel leave the rounding of derivatives)
         own.blur[l] = NOISE if begin.modes[l] == CONSTRAINT else 1.0
-    return OK
 
 
 @phase
