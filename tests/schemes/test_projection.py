@@ -127,6 +127,19 @@ def test_units_do_not_matter(length):
     assert run.q[:2] / length == pytest.approx(unit.q[:2], abs=1e-9)
 
 
+def test_contacts_held_by_a_projection_are_no_changed_numbers():
+    """A rebound without loss keeps its gap of zero over the step, and is held there while the joint is put in its place."""
+    system = ns.MechanicalSystem(
+        np.eye(2), [0.0, -10.0], ns.Contact(lambda t, q: q[0] + 0.2, restitution=1.0),
+        joints=ns.Joint(lambda t, q: np.sqrt(q[0] ** 2 + q[1] ** 2) - 1.0),
+    )  # fmt: skip
+    method = ns.Theta(dt=0.01, projection="direct")
+    run = ns.simulate(
+        system, (0, 2), [np.sin(0.9), -np.cos(0.9)], [0.0, 0.0], method=method, on_energy_gain="ignore"
+    )
+    assert np.any(run.P_N > 0.0) and run.audit.position_residual < 1e-14
+
+
 def four_bar(method):
     """Three bodies (x, y, angle) in a closed loop on the ground; returns the largest gap of its joints."""
     length, ground = np.array([1.0, 2.0, 1.5]), 2.0

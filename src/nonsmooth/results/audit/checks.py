@@ -162,7 +162,8 @@ def touched(batch: Batch, s: Steps, size: np.ndarray) -> np.ndarray:
 
 
 def not_pushed(batch: Batch, s: Steps, off: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """What is left of displacements `off` after those constraints can have made: M^-1 W tau, tau >= 0 of contacts."""
+    """What is left of displacements `off` after those constraints can have made: M^-1 W tau, tau >= 0 of contacts but those that
+    acted in the step, which are held closed."""
     left, rows = off.copy(), touched(batch, s, size)
     WT, M = batch.directions(s.t_E, s.q_E)[0], batch.mass(s.t_E, s.q_E)
     for k in np.flatnonzero(largest(off) > 64 * _EPS * size):
@@ -170,7 +171,13 @@ def not_pushed(batch: Batch, s: Steps, off: np.ndarray, size: np.ndarray) -> np.
         if W.size:
             push = np.linalg.solve(M[k], W.T)
             tau = np.linalg.lstsq(push, off[k], rcond=None)[0]
-            tau = np.where((np.flatnonzero(rows[k]) < batch.n_N) & (tau < 0.0), 0.0, tau)
+            row = np.flatnonzero(rows[k])
+            idle = (
+                (row < batch.n_N) & (s.modes[k][np.minimum(row, batch.n_N - 1)] == 0)
+                if batch.n_N
+                else row < 0
+            )
+            tau = np.where(idle & (tau < 0.0), 0.0, tau)
             left[k] = off[k] - push @ tau
     return left
 
