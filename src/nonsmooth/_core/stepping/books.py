@@ -1,4 +1,4 @@
-"""The books a run keeps: worst gap and residual, work, and the energy an impact law made.
+"""The books a run keeps: worst gap and residual, work, and the energy an impact law made; and what the ends of all steps have in common.
 
 With constant M,  dT = 1/2 (u_E + u_B)^T h dt + 1/2 (u_E + u_B)^T W P.  What an impact law adds is
 D = 1/2 (gamma_E + gamma_B)^T P, or, with the velocity the finite forces alone would lead to, D' = 1/2 (gamma_E + gamma_F)^T
@@ -9,6 +9,8 @@ D > 0 and D' > 0 means that the law created energy.
 
 from nonsmooth._core.jit import phase
 from nonsmooth._core.records.laws import INTERVAL, USER_SET
+from nonsmooth._core.records.status import OK, UNCONVERGED
+from nonsmooth._core.stepping.phases import normalise
 
 # energy made by an impact law, relative to T_B + T_E, that is reported; rounding and solver tolerance stay below
 ENERGY_GAIN = 4e-10
@@ -125,3 +127,24 @@ def book_gain(books, made, T_B, T_E, law, t):
         books.gain_before = T_B
         books.gain_after = T_E
         books.gain_law = law
+
+
+@phase
+def go_on_unsolved(scene, status, t_1):
+    """A contact problem that is not solved ends the run, unless it was asked for that steps go on: then it is counted. Returns a status."""
+    if status == UNCONVERGED and scene.ask.accept:
+        scene.books.unconverged += 1
+        scene.books.unconverged_t = t_1
+        return OK
+    return status
+
+
+@phase
+def end_of_solve(scene, status, t_1):
+    """Unit quaternions at the end of the step, and the verdict on its contact problem. Returns a status."""
+    if scene.ask.unit:
+        normalise(scene.model, scene.end.q)
+    status = go_on_unsolved(scene, status, t_1)
+    if status == OK and scene.problem.count.rows > 0:
+        book_solve(scene.books, scene.info, t_1)
+    return status

@@ -25,8 +25,7 @@ or parts no faster than the forces move it within the step.
 from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.records.scene import STEP, scene_at, state_at
 from nonsmooth._core.records.status import NON_FINITE, OK, UNCONVERGED
-from nonsmooth._core.stepping.books import book_forces, book_gaps, book_laws
-from nonsmooth._core.stepping.ends import end_of_solve
+from nonsmooth._core.stepping.books import book_forces, book_gaps, book_laws, end_of_solve
 from nonsmooth._core.stepping.phases import (
     active_laws,
     contact_problem,

@@ -31,8 +31,7 @@ from nonsmooth._core.records.laws import FREE
 from nonsmooth._core.records.scene import STEP, scene_at, state_at
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, NON_FINITE_GAP, OK, UNCONVERGED
 from nonsmooth._core.stepping import implicit as newton
-from nonsmooth._core.stepping.books import book_forces, book_gaps, work_of_laws
-from nonsmooth._core.stepping.ends import end_of_solve
+from nonsmooth._core.stepping.books import book_forces, book_gaps, end_of_solve, work_of_laws
 from nonsmooth._core.stepping.implicit import MAX_NEWTON, Implicit
 from nonsmooth._core.stepping.phases import (
     FORCED,

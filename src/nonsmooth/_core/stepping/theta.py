@@ -38,10 +38,10 @@ from nonsmooth._core.stepping.books import (
     book_forces,
     book_gaps,
     book_made,
+    end_of_solve,
     work_of_laws,
 )
 from nonsmooth._core.stepping.chord import along_chord, places
-from nonsmooth._core.stepping.ends import end_of_solve
 from nonsmooth._core.stepping.implicit import DAMPED, MAX_NEWTON, Implicit
 from nonsmooth._core.stepping.phases import (
     bounds_of_forces,

@@ -58,8 +58,7 @@ from nonsmooth._core.stepping.alpha.smooth import (
     free_accelerations,
     modes_at_start,
 )
-from nonsmooth._core.stepping.books import book_gaps, book_solve
-from nonsmooth._core.stepping.ends import go_on_unsolved
+from nonsmooth._core.stepping.books import book_gaps, book_solve, go_on_unsolved
 from nonsmooth._core.stepping.phases import first_change
 
 MAX_NEWTON = 40
