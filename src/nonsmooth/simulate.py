@@ -15,7 +15,14 @@ from nonsmooth.errors import InputError, ShapeError
 from nonsmooth.model.check_derivatives import check_at_start
 from nonsmooth.model.redundancy import independent
 from nonsmooth.model.rotations import unit_quaternions
-from nonsmooth.model.start import as_state, check_functions, check_mass, check_normals, consistent_start
+from nonsmooth.model.start import (
+    as_state,
+    check_functions,
+    check_mass,
+    check_normals,
+    consistent_start,
+    start_key,
+)
 from nonsmooth.model.uniqueness import check_unique
 from nonsmooth.results.error_estimate import SHORTER, estimate, second_pass
 from nonsmooth.results.result import Result
@@ -217,7 +224,7 @@ def _consistent(model, scheme, request: Request, q, u, project: bool, resolve: b
 def _check_start(model, t: float, q, u) -> None:
     """Functions, mass matrix, directions and given derivatives at the start; once for all runs from it."""
     checked = getattr(model, "checked", {})
-    start = (t, q.tobytes(), u.tobytes(), model.parameters.flat.tobytes())
+    start = start_key(model, t, q, u)
     if checked.get("start") == start:
         return
     check_functions(model, t, q, u)
@@ -241,10 +248,12 @@ def _driven(simulation, finish, request: Request) -> Result:
 def _estimate_later(scheme, result: Result, again) -> None:
     """``result.error_estimate`` of a scheme that keeps a tolerance: a second pass when somebody looks at it."""
     rtol = getattr(scheme, getattr(scheme, "tolerance", "rtol"), None)
-    if not rtol:
+    if not rtol or not scheme.keeps_tolerance():
         return
     factor, against = second_pass(rtol, scheme.tolerance)
-    # steps that were as long as they may be would be so again, with the same error
-    tighter = scheme.with_tolerance(factor, dt_max=SHORTER * float(np.max(result.dt, initial=0.0)))
-    if tighter is not None:
-        result._second = (lambda: again(tighter)), against
+
+    def second():
+        # steps that were as long as they may be would be so again, with the same error
+        return again(scheme.with_tolerance(factor, dt_max=SHORTER * float(np.max(result.dt, initial=0.0))))
+
+    result._second = second, against

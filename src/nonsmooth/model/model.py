@@ -79,6 +79,9 @@ class Model(ModelLaws):
         self._compiled: dict[str, Any] = {}  # shared by all parameter values
         self._mass_operator = None
         self.checked: dict[str, Any] = {}  # the start whose functions were checked last; shared as well
+        self.spare: dict[
+            str, Any
+        ] = {}  # finished runs whose records serve the next one (`schemes.spare`); shared as well
 
     def bound_to(self, system, t0: float, q0: np.ndarray, u0: np.ndarray) -> Model:
         """The same compiled functions with the parameter values of `system` and the scales of another start."""

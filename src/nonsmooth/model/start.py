@@ -67,10 +67,19 @@ def motion_scale(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> 
 
     A body at rest on the origin of its coordinates has coordinates of rounding size only: they tell no length.
     """
-    largest = float(np.max(np.abs(q), initial=0.0))
-    reach = span * (float(np.max(np.abs(u), initial=0.0)) + 0.5 * span * _acceleration(model, t, q, u))
-    scale = max(largest, reach)
-    return scale if scale > 0 and np.isfinite(scale) else 1.0
+    start = start_key(model, t, q, u), span
+    checked = getattr(model, "checked", {})
+    if checked.get("scale", (None,))[0] != start:
+        largest = float(np.max(np.abs(q), initial=0.0))
+        reach = span * (float(np.max(np.abs(u), initial=0.0)) + 0.5 * span * _acceleration(model, t, q, u))
+        scale = max(largest, reach)
+        checked["scale"] = start, scale if scale > 0 and np.isfinite(scale) else 1.0
+    return checked["scale"][1]
+
+
+def start_key(model, t: float, q: np.ndarray, u: np.ndarray) -> tuple:
+    """What tells a start of a model from another."""
+    return t, q.tobytes(), u.tobytes(), model.parameters.flat.tobytes()
 
 
 def resting(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> np.ndarray:

@@ -90,6 +90,9 @@ class Scheme:
     locates: ClassVar[bool] = (
         False  # whether its events are located, so that accumulation points can be told from them
     )
+    serves_again: ClassVar[bool] = (
+        False  # whether records of a finished run serve the next one (see `schemes.spare`)
+    )
 
     tolerance: ClassVar[str] = "rtol"  # name of the option that says how accurate steps are to be
 
@@ -97,13 +100,19 @@ class Scheme:
         """Why it cannot run a model, as the end of a sentence; empty if it can."""
         return ""
 
+    def keeps_tolerance(self) -> bool:
+        """Whether it has a tolerance that can be changed."""
+        return (
+            is_dataclass(self)
+            and self.tolerance in self.__dataclass_fields__
+            and bool(getattr(self, self.tolerance))
+        )
+
     def with_tolerance(self, factor: float, dt_max: float = math.inf) -> Any:
         """The same scheme with other tolerances and steps no longer than `dt_max`; None for schemes that keep none."""
-        if not is_dataclass(self):
+        if not is_dataclass(self) or not self.keeps_tolerance():
             return None
         known = {entry.name for entry in fields(self)}
-        if self.tolerance not in known or not getattr(self, self.tolerance):
-            return None
         names = {self.tolerance, "atol"} & known
         changes = {name: factor * getattr(self, name) for name in names if getattr(self, name)}
         if "dt_max" in known and dt_max > (getattr(self, "dt_min", None) or 0.0):

@@ -26,11 +26,12 @@ from nonsmooth.errors import (
     InputError,
     NonUniqueWarning,
 )
-from nonsmooth.integrators.tableaus import explicit_methods
+from nonsmooth.integrators.tableaus import explicit_methods, get_method
 from nonsmooth.model.start import resting
 from nonsmooth.schemes.base import Plan, Scheme
 from nonsmooth.schemes.options import choice, positive, tolerances
 from nonsmooth.schemes.run import SchemeRun
+from nonsmooth.schemes.spare import taken
 
 #: The implicit integrator.
 STIFF = "Radau"
@@ -76,6 +77,7 @@ class EventDriven(Scheme):
     compile_seconds = 70
     order = None
     locates = True
+    serves_again = True
     asks = ("kappa", "joints")
 
     def __post_init__(self):
@@ -120,6 +122,9 @@ class EventDriven(Scheme):
         )
 
     def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> EventDrivenRun:
+        spare = taken(model, self, plan)
+        if spare is not None:
+            return spare.again(model, t, q, u, plan)
         return EventDrivenRun(self, model, t, q, u, plan)
 
 
@@ -162,8 +167,6 @@ def impact_process_part() -> Late:
 
 def ask_restitution(own, restitution: str) -> None:
     """The hypothesis of restitution, and the Runge-Kutta method that follows an impact."""
-    from nonsmooth.integrators.tableaus import get_method
-
     own.control.restitution = RESTITUTION[restitution]
     own.process.A[:] = get_method("DOP853").tableau.A[: STAGES + 1, :STAGES]
 
@@ -186,7 +189,6 @@ class EventDrivenRun(SchemeRun):
         self, scheme: EventDriven, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan, n_own: int = 0
     ):
         from nonsmooth._core.stepping.event_driven.records import make_own
-        from nonsmooth.integrators.tableaus import get_method
 
         why = scheme.refuses(model)
         if why:
@@ -195,19 +197,22 @@ class EventDrivenRun(SchemeRun):
         parts = parts_of_motion(scheme.integrator == STIFF)
         A, c, E = _tableau(method)
         self.own = make_own(parts, model.size(), A, c, E, n_own)
+        ask_restitution(self.own, scheme.restitution)
         super().__init__(scheme, model, t, q, u, plan, parts=self.parts_of_run(scheme, model), n_own=n_own)
+
+    def _place(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
+        super()._place(t, q, u)
+        scheme, model, plan, control = self.scheme, self.model, self.plan, self.own.control
+        method = get_method(scheme.integrator)
         span = plan.segments[-1][1] - t if plan.segments else 1.0
-        self.set_controls(self.own.control, scheme, method, span)
-        control = self.own.control
+        self.set_controls(control, scheme, method, span)
         control.dt_next = control.dt_smooth = 1e-2 * control.dt_max
         control.jump = control.at_start = 1
         control.ledge = LEDGE
-        control.strict = self.scheme.paradox == "raise"
-        ask_restitution(self.own, scheme.restitution)
+        control.strict = scheme.paradox == "raise"
         self.own.scale[:] = np.abs(np.concatenate([q, u]))
-        if (
-            model.laws.n_N
-        ):  # a body at rest on the origin of its coordinates has a gap of rounding size, not a fall to come
+        if model.laws.n_N:
+            # a body at rest on the origin of its coordinates has a gap of rounding size, not a fall to come
             self.state.modes[: model.laws.n_N] = resting(model, t, q, u, span)
         self.info.order = method.order
 

@@ -95,8 +95,8 @@ class ExtrapolatedMoreau(Scheme):
         object.__setattr__(self, "solver", as_solver(self.solver))
         self.sequence()
 
-    def with_tolerance(self, factor: float, dt_max: float = math.inf) -> Any:
-        return super().with_tolerance(factor, dt_max) if self.order is None else None
+    def keeps_tolerance(self) -> bool:
+        return self.order is None and super().keeps_tolerance()
 
     def sequence(self) -> list[int]:
         """Numbers of substeps, checked."""

@@ -7,10 +7,32 @@ reversed. Friction that appears or disappears with its contact is no event of it
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from nonsmooth._core.records import laws as codes
 from nonsmooth.results.events import EventTable, kind_code
+
+NOTHING = 255
+
+
+def _kinds() -> np.ndarray:
+    """Kinds of events by group of the law (unilateral, held by a constraint, other) and by the modes before and after (-2 ... 2)."""
+    table = np.full((3, 5, 5), NOTHING)
+    modes = (-2, -1, 0, 1, 2)
+    for before, after in product(modes, modes):
+        closing = "impact" if before == 1 else "close"  # (an impact without collision)
+        table[0, before, after] = kind_code(closing if after == 1 else "open")
+        if before != 0 and after != 0:
+            change = "slip" if before == 1 else "stick" if after == 1 else "reversal"
+            table[1, before, after] = kind_code("reach" if after == 1 else change)
+            table[2, before, after] = kind_code(change)
+    return table
+
+
+KINDS = _kinds()
+GROUP = np.array([0 if kind == codes.HALF_LINE else 1 if kind == codes.FREE else 2 for kind in range(16)])
 
 
 def event_table(raw: np.ndarray, times: np.ndarray, laws, breakpoints=()) -> EventTable:
@@ -28,19 +50,8 @@ def event_table(raw: np.ndarray, times: np.ndarray, laws, breakpoints=()) -> Eve
         Declared discontinuities in time that were passed.
     """
     n = raw.shape[0]
-    kind = np.full(n, 255, dtype=np.int64)
-    law = raw[:, 1]
-    kinds = laws.kind[law] if n else np.zeros(0, dtype=np.int64)
-    before, after = raw[:, 2], raw[:, 3]
-    unilateral = kinds == codes.HALF_LINE
-    kind[unilateral & (after == 1)] = kind_code("close")
-    kind[unilateral & (after != 1)] = kind_code("open")
-    kind[unilateral & (before == 1) & (after == 1)] = kind_code("impact")  # without collision
-    other = ~unilateral & (before != 0) & (after != 0)
-    kind[other & (after == 1)] = kind_code("stick")
-    kind[other & (before == 1)] = kind_code("slip")
-    kind[other & (before != 1) & (after != 1)] = kind_code("reversal")
-    kind[(kinds == codes.FREE) & other & (after == 1)] = kind_code("reach")
+    law, before, after = raw[:, 1], raw[:, 2], raw[:, 3]
+    kind = KINDS[GROUP[laws.kind[law]], before, after]
     after = after.copy()
 
     located = ~np.isnan(times[:, 2]) if times.shape[1] > 2 else np.zeros(n, dtype=bool)
@@ -58,10 +69,10 @@ def event_table(raw: np.ndarray, times: np.ndarray, laws, breakpoints=()) -> Eve
             pair &= located[first]
             joined = kind_code("reversal")
         kind[first[pair]] = joined
-        kind[second[pair]] = 255
+        kind[second[pair]] = NOTHING
         after[first[pair]] = raw[second[pair], 3]
 
-    keep = kind != 255
+    keep = kind != NOTHING
     width = times[:, 1] - times[:, 0]
     bracket = np.vstack([times[:, 0] - width, times[:, 1]])
     instant = np.where(located, times[:, -1], times[:, 0])
@@ -100,6 +111,9 @@ def accumulation_points(events: EventTable, laws) -> EventTable:
     laws : LawTable
     """
     found: list[tuple[float, int, float, float]] = []
+    if not np.any(events.kind == kind_code("close")):
+        none = np.zeros(0)
+        return EventTable(none, none, none, none, none, names=laws.name)
     width = events.bracket[1] - events.bracket[0]
     for l in np.flatnonzero(laws.kind == codes.HALF_LINE):
         mine = np.flatnonzero((events.law == l) & (events.kind != kind_code("zeno")))

@@ -14,6 +14,7 @@ from nonsmooth.schemes.incidents import accumulation_points, event_table, merged
 from nonsmooth.schemes.prepare import origin
 from nonsmooth.schemes.request import Request
 from nonsmooth.schemes.simulation import STREAMED
+from nonsmooth.schemes.spare import keep
 from nonsmooth.schemes.user_events import with_user_events
 
 
@@ -27,6 +28,8 @@ def finish(model, scheme, simulation, request: Request, status: int, message: st
         run.warn()
     totals = run.totals() | {"t_span": (plan.segments[0][0] if plan.segments else run.t, run.t)}
     columns = simulation.columns()
+    if status >= 0 and keep(run):
+        columns = {name: array.copy() for name, array in columns.items()}
     begin, nodes = (_taken(columns, names) for names in (("q_B", "u_B"), ("q_nodes", "u_nodes")))
     result = _result(model, scheme, simulation, request, columns, events, status, message)
     if request.audit and status != INTERRUPTED:  # who interrupts does not want to wait

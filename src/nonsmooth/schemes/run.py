@@ -20,6 +20,7 @@ from nonsmooth._core.stepping.output import log_changes, write_columns
 from nonsmooth._core.stepping.run_loop import run
 from nonsmooth._core.stepping.watch import look
 from nonsmooth.schemes.base import Plan
+from nonsmooth.schemes.spare import Pristine, usual
 
 LOG_ROWS = 4096
 BLUR = 4 * np.finfo(float).eps  # of an instant: on which side of a breakpoint it lies
@@ -71,10 +72,9 @@ class SchemeRun:
         self.work, self.info, self.ask, self.books = (
             self.scene.work, self.scene.info, self.scene.ask, self.scene.books
         )  # fmt: skip
-        self.ask.books, self.ask.accept, self.ask.unit = 1, plan.accept, size.n_unit > 0
+        self.ask.books, self.ask.unit = 1, size.n_unit > 0
         self.info.order, self.books.gap = 1, math.inf
         self.state = make_state(size, n_own)
-        self.state.q[:], self.state.u[:] = q, u
         self.out = make_output(
             plan.capacity,
             model.n_q,
@@ -87,8 +87,7 @@ class SchemeRun:
         )
         self.log = make_log(LOG_ROWS + 2 * laws.n_laws)
         self.clock = Clock()
-        self.clock.controlled, self.clock.first, self.clock.t, self.clock.t_end = self.controlled, 1, t, t
-        self.clock.every = self.clock.next_store = plan.every
+        self.clock.controlled, self.clock.first = self.controlled, 1
         self.clock.with_begin = plan.keep_begin
         parts = {"log": (log_changes, LOOK), "write": (write_columns, LOOK)}
         if plan.watched:
@@ -99,6 +98,27 @@ class SchemeRun:
         records = self.scene, self.state, RunRecord(self.clock, self.out, self.log, plan.t_eval, self.watch)
         self._references = [Reference(record, self._problem_reference) for record in records]
         self.at_scene, self.at_state, self.at_run = (reference.address for reference in self._references)
+        if scheme.serves_again and usual(plan):
+            own = [part.record for part in self._parts.values() if isinstance(part, Reference)]
+            self.pristine = Pristine([self.scene, self.state, self.clock, self.watch, own], fixed=record)
+        self._place(t, q, u)
+
+    def again(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> SchemeRun:
+        """The records of this run, which is over, for another one."""
+        self.model, self.plan = model, plan
+        self.pristine.restore()
+        for array in self.out:
+            array[:1] = 0  # (the column of the start is not written as a whole)
+        self._place(t, q, u)
+        return self
+
+    def _place(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
+        """The records at the start of the run."""
+        plan, clock = self.plan, self.clock
+        self.ask.accept = plan.accept
+        self.state.q[:], self.state.u[:] = q, u
+        clock.t = clock.t_end = t
+        clock.every = clock.next_store = plan.every
 
     def _step(self):
         """The step, unless the scheme has a loop of its own with the step inside."""

@@ -44,6 +44,7 @@ class VariedEventDriven(EventDriven):
     by: tuple[str, ...] = ()
 
     shows_own = True
+    serves_again = False
 
     @classmethod
     def of(cls, scheme: EventDriven, by: tuple[str, ...]) -> VariedEventDriven:

@@ -33,3 +33,21 @@ def least_of_cubic(g_0, d_0, g_1, d_1):
     if y < 0.5:
         return z, g_1 - y * (d_1 - y * (3.0 * a + b - y * a))
     return z, g_0 + z * (d_0 + z * (b + z * a))
+
+
+@phase
+def root_of_cubic(g_0, d_0, g_1, d_1):
+    """Where the cubic with these values and slopes at 0 and 1 vanishes, next to 1 (by Newton's method from there); 0 if it does not
+    fall through zero."""
+    a = 2.0 * (g_0 - g_1) + d_0 + d_1
+    b = 3.0 * (g_1 - g_0) - 2.0 * d_0 - d_1
+    y = 0.0  # = 1 - z: what is left of the gap may be far below the rounding of the terms at the begin
+    for _ in range(8):
+        slope = -d_1 + y * (2.0 * (3.0 * a + b) - y * 3.0 * a)
+        if not slope > 0.0:
+            return 0.0
+        change = (g_1 - y * (d_1 - y * (3.0 * a + b - y * a))) / slope
+        y -= change
+        if abs(change) <= 1e-16 * abs(1.0 - y):
+            break
+    return 1.0 - y

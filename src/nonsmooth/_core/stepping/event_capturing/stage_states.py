@@ -6,6 +6,7 @@ from nonsmooth._core.calls.model_functions import call_vector
 from nonsmooth._core.jit import phase
 from nonsmooth._core.records.scene import state_reference
 from nonsmooth._core.stepping.event_capturing.stage import stage
+from nonsmooth._core.stepping.event_driven.stage_state import combine
 
 BLUR = 1e-15  # of an instant: on which side of a breakpoint it lies
 
@@ -14,22 +15,6 @@ BLUR = 1e-15  # of an instant: on which side of a breakpoint it lies
 def time_of_stage(scene, own, t, dt, k):
     """Where functions are asked in stage k: before the end of a segment, not on it, since they may jump there."""
     return min(t + own.c[k] * dt, max(t, scene.ask.t_stop - BLUR * (abs(t) + dt)))
-
-
-@phase
-def combine(model, own, begin, dt, k, last):
-    """State of stage k from the slopes of those before `last`, into ``own.trial``."""
-    trial = own.trial
-    for i in range(model.size.n_q):
-        x = 0.0
-        for j in range(last):
-            x += own.A[k, j] * own.K_q[j, i]
-        trial.q[i] = begin.q[i] + dt * x
-    for i in range(model.size.n_u):
-        x = 0.0
-        for j in range(last):
-            x += own.A[k, j] * own.K_u[j, i]
-        trial.u[i] = begin.u[i] + dt * x
 
 
 @phase
@@ -71,7 +56,7 @@ def end_of_step(scene, own, capture, begin, at_scene, at_begin, t, dt):
             own.K_u[k, i] = capture.X_u[k, i]
     if capture.control.unloaded:
         gaps_of_stages(scene, own, capture, begin, t, dt)
-    combine(scene.model, own, begin, dt, s, s)
+    combine(size, own, begin, dt, s, s)
     for i in range(size.n_rows):
         capture.shift[s, i] = capture.shift[s - 1, i]
     return stage(at_scene, state_reference(own.trial), at_begin, time_of_stage(scene, own, t, dt, s), s)

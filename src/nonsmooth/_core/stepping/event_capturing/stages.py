@@ -25,9 +25,10 @@ from nonsmooth._core.stepping.event_capturing.index_2 import correct_shifts
 from nonsmooth._core.stepping.event_capturing.newton import MOST_ITERATIONS, STALLED, newton
 from nonsmooth._core.stepping.event_capturing.records import capture_at
 from nonsmooth._core.stepping.event_capturing.stage import is_unloaded, stage
-from nonsmooth._core.stepping.event_capturing.stage_states import combine, end_of_step, time_of_stage
+from nonsmooth._core.stepping.event_capturing.stage_states import end_of_step, time_of_stage
 from nonsmooth._core.stepping.event_capturing.tangent import tangent
 from nonsmooth._core.stepping.event_driven.records import own_at
+from nonsmooth._core.stepping.event_driven.stage_state import combine
 
 RESOLVED = 1e-15  # change of an iteration that is nothing but rounding ...
 
@@ -69,7 +70,7 @@ def explicit_sweeps(scene, own, capture, begin, at_scene, at_begin, t, dt):
     s, before = own.control.stages, 1e300
     for _ in range(MOST_ITERATIONS):
         for k in range(0 if capture.control.index_2 else 1, s + 1):
-            combine(scene.model, own, begin, dt, k, k)
+            combine(scene.model.size, own, begin, dt, k, k)
             status = stage(
                 at_scene, state_reference(own.trial), at_begin, time_of_stage(scene, own, t, dt, k), k
             )

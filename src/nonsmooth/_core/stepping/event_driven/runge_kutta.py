@@ -8,9 +8,11 @@ each component relative to rtol times its size so far, with what rounding makes 
 from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.records.scene import STEP, scene_at, state_at, state_reference
 from nonsmooth._core.records.status import OK
-from nonsmooth._core.stepping.event_driven.motion import REGULARISED
+from nonsmooth._core.stepping.event_driven.flight import fly
+from nonsmooth._core.stepping.event_driven.motion import REGULARISED, none_acts
 from nonsmooth._core.stepping.event_driven.records import call_accelerate, own_at
 from nonsmooth._core.stepping.event_driven.sizes import EPS, KIND
+from nonsmooth._core.stepping.event_driven.stage_state import combine
 
 
 @kernel(STEP, part=True)
@@ -18,19 +20,12 @@ def integrate(at_scene, at_begin, t, dt):
     """A step of the explicit method into ``own.trial``; stage 0 is known. The slope at the end is stage `stages`."""
     scene, begin = scene_at(at_scene), state_at(at_begin)
     own = own_at(scene.at.own)
-    size, s, trial = scene.model.size, own.control.stages, own.trial
-    at_trial = state_reference(trial)
+    size, s = scene.model.size, own.control.stages
+    if none_acts(scene.model, begin.modes):
+        return fly(scene, own, begin, t, dt)
+    at_trial = state_reference(own.trial)
     for k in range(1, s + 1):
-        for i in range(size.n_q):
-            x = 0.0
-            for j in range(k):
-                x += own.A[k, j] * own.K_q[j, i]
-            trial.q[i] = begin.q[i] + dt * x
-        for i in range(size.n_u):
-            x = 0.0
-            for j in range(k):
-                x += own.A[k, j] * own.K_u[j, i]
-            trial.u[i] = begin.u[i] + dt * x
+        combine(size, own, begin, dt, k, k)
         status = call_accelerate(own.at.accelerate, at_scene, at_trial, at_begin, t + own.c[k] * dt, k)
         if status != OK:
             return status

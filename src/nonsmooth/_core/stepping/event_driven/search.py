@@ -1,4 +1,5 @@
-"""The first end of a mode: Illinois' method on the least of the laws' functions, by steps of other lengths from the same begin.
+"""The first end of a mode, by steps of other lengths from the same begin: for gaps by cubics through values and rates (`trial_length`), for
+everything else, and what these do not find, by Illinois' method on the least of the laws' functions.
 
 The step that ends behind it is the one. At the very end of a segment an event happens two numbers before it.
 """
@@ -19,7 +20,7 @@ STEADY = 1e-2  # tolerances of error below which it has stopped turning (the est
 
 @phase
 def search(scene, own, begin, at_scene, at_state, t, dt):
-    """One iteration of Illinois' method for the first end of a mode; the step that ends behind it is the one."""
+    """One iteration for the first end of a mode; the step that ends behind it is the one."""
     control = own.control
     f = least_function(scene, own, begin)
     illinois(control, dt, f)

@@ -50,7 +50,7 @@ def event_driven_step(at_scene, at_state, t, left):
     t_stop = scene.ask.t_stop
     if t_stop - t <= rounding_of_time(t, t_stop):
         return nothing_left(scene, begin, t)
-    dt = length_of_trial(own, t, t_stop)
+    dt = length_of_trial(own, begin.modes, scene.model.size.n_N, t, t_stop)
     if not dt > 4.0 * EPS * abs(t):
         info.dt = dt
         return STEP_UNDERFLOW

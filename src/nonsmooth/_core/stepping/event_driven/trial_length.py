@@ -3,25 +3,51 @@ than one that failed.
 """
 
 from nonsmooth._core.jit import phase
+from nonsmooth._core.records.laws import CONSTRAINT
 from nonsmooth._core.records.status import REJECTED, STEP_UNDERFLOW, WAITING
-from nonsmooth._core.stepping.event_driven.sizes import EPS
+from nonsmooth._core.stepping.event_driven.sizes import EPS, INFINITY, armed
+from nonsmooth._core.stepping.gap_cubic import root_of_cubic
+
+FORESEEN = 5  # trials at the end of a mode that cubics foresee, before brackets are halved
 
 
 @phase
-def length_of_trial(own, t, t_stop):
+def length_of_trial(own, modes, n_N, t, t_stop):
     """Length of the step to try: what is planned, up to the end of the segment; or the next trial of the search."""
     control = own.control
     if control.searching:
-        width = control.hi - control.lo
+        width, smallest = control.hi - control.lo, 2.0 * EPS * max(abs(t), control.hi)
+        if control.searching <= FORESEEN:
+            x = foreseen(own, modes, n_N)
+            if control.lo + smallest < x < control.hi - smallest:
+                return x
         x = control.lo + width * control.f_lo / (control.f_lo - control.f_hi)
         if control.searching % 8 == 0:
             x = 0.5 * (control.lo + control.hi)  # a safeguard for functions that are far from straight
-        edge = max(2.0 * EPS * max(abs(t), control.hi), 1e-3 * width)
+        edge = max(smallest, 1e-3 * width)
         return min(max(x, control.lo + edge), control.hi - edge)
     left = t_stop - t
     if control.dt_next >= left * (1.0 - 1e-10):
         return left
     return min(control.dt_next, 0.5 * left) if control.dt_next > 0.5 * left else control.dt_next
+
+
+@phase
+def foreseen(own, modes, n_N):
+    """Length of the step at which the first gap closes, by the cubics through gaps and rates at its begin and at the end of the last
+    trial; 0 where something else than a gap ends a mode first."""
+    control, s, x = own.control, own.control.stages, 0.0
+    dt = control.lo if control.side == -1 else control.hi
+    for l in range(own.phi_0.size):
+        if not armed(own, l) or own.phi_0[l] >= INFINITY:
+            continue
+        if l < n_N and modes[l] != CONSTRAINT:
+            z = dt * root_of_cubic(own.phi_0[l], own.rate_0[l] * dt, own.phi[s, l], own.rate[l] * dt)
+            if z > 0.0 and (x == 0.0 or z < x):
+                x = z
+        elif own.phi[s, l] <= 0.0:
+            return 0.0
+    return x
 
 
 @phase

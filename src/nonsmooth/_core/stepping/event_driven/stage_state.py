@@ -1,0 +1,19 @@
+"""The state of a stage from the slopes of others:  x_k = x_0 + dt sum_j A_kj x'_j."""
+
+from nonsmooth._core.jit import phase
+
+
+@phase
+def combine(size, own, begin, dt, k, last):
+    """State of stage `k` from the slopes of those before `last`, into ``own.trial``."""
+    trial = own.trial
+    for i in range(size.n_q):
+        x = 0.0
+        for j in range(last):
+            x += own.A[k, j] * own.K_q[j, i]
+        trial.q[i] = begin.q[i] + dt * x
+    for i in range(size.n_u):
+        x = 0.0
+        for j in range(last):
+            x += own.A[k, j] * own.K_u[j, i]
+        trial.u[i] = begin.u[i] + dt * x
