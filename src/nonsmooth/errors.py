@@ -67,7 +67,7 @@ class NonFiniteStateError(IntegrationError):
 
 
 class FunctionIndexError(IntegrationError, IndexError):
-    """A user function reached beyond the size of an array during the run."""
+    """A user function reached beyond the size of an array."""
 
 
 class StepLimitError(IntegrationError):

@@ -9,7 +9,7 @@ import pytest
 
 import nonsmooth as ns
 from nonsmooth._core.jit import JIT_ENABLED
-from nonsmooth.errors import CallbackWarning, FunctionIndexError, ModelError
+from nonsmooth.errors import CallbackWarning, FunctionIndexError, InputError, ModelError
 from nonsmooth.model.functions import UserFunction
 from nonsmooth.model.helpers import prepared
 from nonsmooth.model.parameters import Parameters
@@ -134,3 +134,18 @@ def test_index_beyond_the_size_during_a_run():
     said = " ".join([str(info.value), *getattr(info.value, "__notes__", ())])
     assert "force" in said and "at t = 0.1005" in said
     assert info.value.partial.t[-1] == pytest.approx(0.1)
+
+
+def test_index_beyond_the_size_at_the_start():
+    """Also where the function is called in Python first, and where a helper of the user has been compiled."""
+    for force in (lambda t, q, u: q[-2:-1][0] + q[-2], lambda t, q, u: np.array([entry(q, 7)])):
+        system = ns.MechanicalSystem([[1.0]], force)
+        with pytest.raises(FunctionIndexError, match=r"force reached beyond the size of an array at t = 0"):
+            ns.simulate(system, (0, 0.3), [1.0], [0.0], dt=1e-3, progress=False)
+
+
+@compiled_only
+def test_no_value_during_a_run():
+    system = ns.MechanicalSystem([[1.0]], lambda t, q, u: None if t > 0.1 else np.array([-9.81]))
+    with pytest.raises(InputError, match=r"force \(.*\) returned None at t = 0\.1005: return its value"):
+        ns.simulate(system, (0, 0.3), [1.0], [0.0], dt=1e-3, progress=False)

@@ -32,7 +32,7 @@ from nonsmooth._core.jit import (
     numba_errors,
     user_kernel,
 )
-from nonsmooth.errors import CallbackWarning, InputError, NonFiniteError, ShapeError
+from nonsmooth.errors import CallbackWarning, FunctionIndexError, InputError, NonFiniteError, ShapeError
 from nonsmooth.model.forms import source
 from nonsmooth.model.helpers import plain, prepared
 from nonsmooth.model.parameters import Parameters
@@ -86,6 +86,10 @@ class UserFunction:
         try:
             value = self.python(*args)
         except BaseException as exc:  # the user's own exception goes on, with a note where it came from
+            if type(exc) is IndexError:  # ... unless compiled code would not tell either
+                raise FunctionIndexError(
+                    f"{self.name} reached beyond the size of an array at t = {float(np.real(t)):.9g}: {exc}."
+                ) from exc
             exc.add_note(f"raised in {self.name}, called at t = {float(np.real(t)):.9g}")
             raise
         return value if out is None else out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nonsmooth._core.calls.faults import explained
-from nonsmooth.errors import FunctionIndexError, ShapeError
+from nonsmooth.errors import FunctionIndexError, InputError, ShapeError
 
 
 def user_error(exception: BaseException) -> BaseException:
@@ -16,4 +16,6 @@ def user_error(exception: BaseException) -> BaseException:
         return FunctionIndexError(f"{where} reached beyond the size of an array at t = {t:.9g}: {exception}.")
     if type(exception) is ShapeError and str(exception).startswith("changed the shape"):
         return ShapeError(f"{where} {exception}, at t = {t:.9g}.")
+    if type(exception) is TypeError and str(exception).endswith("got None"):  # from compiled code
+        return InputError(f"{where} returned None at t = {t:.9g}: return its value on every path.")
     return exception
