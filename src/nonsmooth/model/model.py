@@ -14,8 +14,8 @@ mass_operator         M factorised and solved with, as its pattern suggests
 space                 how increments of a step move q
 ====================  ==========================================================================
 
-The whole list stands in `model.assembled`. `core` holds the first ones compiled, the rest is compiled when a scheme asks for it;
-the methods below answer from the user's own Python functions, which is the independent route the audit takes.
+The whole list stands in `model.assembled`. `core` holds the first ones compiled, the rest is compiled when a scheme asks for it
+(`derivative_answers`); `plain_answers` come from the user's own Python functions, which is the independent route the audit takes.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ from nonsmooth._core.records.scene import MODEL_FUNCTIONS, ON_REQUEST, ModelReco
 from nonsmooth._core.stepping.trivial import no_matrix, no_projection, no_vector
 from nonsmooth.contact.laws import LawTable
 from nonsmooth.errors import ShapeError
+from nonsmooth.model.derivative_answers import DerivativeAnswers
 from nonsmooth.model.derivatives import Differentiator
 from nonsmooth.model.functions import UserFunction, chain
 from nonsmooth.model.model_laws import ModelLaws
-from nonsmooth.model.products import directions_times, mass_times
+from nonsmooth.model.plain_answers import PlainAnswers
 from nonsmooth.model.writers import at_rest, dispatch, fixed_bounds, symmetric_bounds, times_kinematics
 
 
@@ -54,7 +55,7 @@ class CoreFunctions(NamedTuple):
     project: Any
 
 
-class Model(ModelLaws):
+class Model(PlainAnswers, DerivativeAnswers, ModelLaws):
     """A `MechanicalSystem` bound to the size of its state. Made by ``system.bind(t0, q0, u0)``."""
 
     def __init__(self, system, t0: float, q0: np.ndarray, u0: np.ndarray):
@@ -334,174 +335,9 @@ class Model(ModelLaws):
         names = [f.name for f in self.functions if f.compiled is False]
         return names + self._compiled.get("python_sets", [])
 
-    def mass_matrix(self, t, q) -> np.ndarray:
-        """M, shape (n_u, n_u)."""
-        return self.f_mass.call(t, q, self._u0, self.parameters.flat)
-
-    def forces(self, t, q, u) -> np.ndarray:
-        """h, shape (n_u,)."""
-        return self.f_force.call(t, q, u, self.parameters.flat)
-
-    def gaps(self, t, q) -> np.ndarray:
-        """g_N, shape (n_N,)."""
-        values = [f.call(t, q, self._u0, self.parameters.flat) for f in self.gaps_of]
-        return np.concatenate(values) if values else np.zeros(0)
-
-    def directions(self, t, q) -> tuple[np.ndarray, np.ndarray]:
-        """W^T, shape (n_rows, n_u), and zeta, shape (n_rows,)."""
-        WT = np.zeros((max(self.laws.n_rows, 1), self.n_u))
-        zeta = np.zeros(max(self.laws.n_rows, 1))
-        q = np.ascontiguousarray(q, dtype=np.float64)
-        core = self.core
-        core.directions(float(t), q, self._u0, self.parameters.flat, WT)
-        core.zeta(float(t), q, self._u0, self.parameters.flat, zeta)
-        return WT[: self.laws.n_rows], zeta[: self.laws.n_rows]
-
-    def bounds(self, t, q, u) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper force bounds by row (zero where a law has none of its own).
-
-        Where friction of a contact is a function of the state: the coefficients -mu and mu of all contacts in their rows.
-        """
-        n = max(self.laws.n_rows, 1)
-        both = np.zeros(2 * n)
-        if self.bounds_of or self.friction_of:
-            args = (float(t), np.ascontiguousarray(q, float), np.ascontiguousarray(u, float))
-            self.core.bounds(*args, self.parameters.flat, both)
-        return both[:n][: self.laws.n_rows], both[n:][: self.laws.n_rows]
-
-    def kinematic_matrix(self, t, q) -> np.ndarray:
-        """B, shape (n_q, n_u)."""
-        if self.f_kinematics is None:
-            return np.eye(self.n_q)
-        return self.f_kinematics.call(t, q, self._u0, self.parameters.flat)
-
-    def potential_energy(self, t, q) -> float | None:
-        if self.f_potential is None:
-            return None
-        return float(self.f_potential.call(t, q, self._u0, self.parameters.flat)[0])
-
-    def joint_residuals(self, t, q, u) -> tuple[np.ndarray, np.ndarray]:
-        """Position residual of joints and velocity residual of all bilateral constraints."""
-        position = [f.call(t, q, u, self.parameters.flat) for f in self.joints_of]
-        n_J = self.laws.n_J
-        if n_J == 0:
-            return np.zeros(0), np.zeros(0)
-        WT, zeta = self.directions(t, q)
-        velocity = WT[-n_J:] @ np.asarray(u) + zeta[-n_J:]
-        return (np.concatenate(position) if position else np.zeros(0)), velocity
-
-    def quadratic_term(self, t, q, u) -> np.ndarray:
-        """kappa = d/dt(W^T) u + d zeta/dt along the motion at fixed u, shape (n_rows,); see `model.quadratic_term`."""
-        q, u = np.ascontiguousarray(q, float), np.ascontiguousarray(u, float)
-        return self._quadratic.call(float(t), q, u, self.parameters.flat)
-
-    def tangents(self, t, q, u) -> tuple[np.ndarray, np.ndarray]:
-        """dh/dq B, shape (n_u, n_u) (dh/dq where q' = u), and dh/du, shape (n_u, n_u)."""
-        q, u = np.ascontiguousarray(q, float), np.ascontiguousarray(u, float)
-        zero, la = np.zeros(self.n_u), np.zeros(self.laws.n_rows)
-        found = []
-        for cK, cD in ((-1.0, 0.0), (0.0, -1.0)):
-            values = self.tangent_parts.values(float(t), q, u, zero, la, self.parameters.flat, cD=cD, cK=cK)
-            found.append(self.tangent_parts.pattern.sparse(values).toarray())
-        return found[0], found[1]
-
-    def tangent(self, t, q, u, a, la, cM=0.0, cD=0.0, cK=0.0):
-        """cM M + cD D + cK K as a sparse matrix, D = -dh/du, K = d(M a - h - W la)/d delta, delta the increments in q <- q + B delta."""
-        q, u, a, la = (np.ascontiguousarray(x, float) for x in (q, u, a, la))
-        values = self.tangent_parts.values(float(t), q, u, a, la, self.parameters.flat, cM, cD, cK)
-        return self.tangent_parts.pattern.sparse(values)
-
-    @property
-    def tangent_parts(self):
-        """Patterns and compiled parts of the tangents (made at the first use); see `model.tangents`."""
-        if "tangents" not in self._compiled:
-            from nonsmooth.model.tangents import Tangents  # its kernels compile where they are used
-
-            self._compiled["tangents"] = Tangents(self)
-        return self._compiled["tangents"]
-
-    @property
-    def mass_operator(self):
-        """M as an operator that factorises and solves (made at the first use); see `model.mass_operator`."""
-        if self._mass_operator is None:
-            from nonsmooth.model.mass_operator import MassOperator
-
-            self._mass_operator = MassOperator(self, self.pattern_M)
-        return self._mass_operator
-
-    @property
-    def pattern_M(self):
-        """Where M is not zero, at the start and elsewhere."""
-        if "pattern_M" not in self._compiled:
-            from nonsmooth.model.colouring import Pattern
-
-            found = np.eye(self.n_u)
-            for t, q, u in self.differentiator.points():
-                found = found + np.abs(self.f_mass.call(t, q, u, self.parameters.flat))
-            self._compiled["pattern_M"] = Pattern.of(found)
-        return self._compiled["pattern_M"]
-
-    @property
-    def pattern_K(self):
-        """Where the weighted tangent can have entries, shape (n_u, n_u)."""
-        return self.tangent_parts.pattern
-
-    @property
-    def pattern_W(self):
-        """Where W^T is not zero, shape (n_rows, n_u), at the start and elsewhere."""
-        if "pattern_W" not in self._compiled:
-            from nonsmooth.model.colouring import Pattern
-
-            found = np.zeros((self.laws.n_rows, self.n_u))
-            for t, q, _ in self.differentiator.points():
-                found += np.abs(np.nan_to_num(self.directions(t, q)[0], nan=1.0))
-            self._compiled["pattern_W"] = Pattern.of(found)
-        return self._compiled["pattern_W"]
-
-    @property
-    def space(self):
-        """Coordinates and how increments move them: R^n, or what `kinematics` says; see `model.space`."""
-        if "space" not in self._compiled:
-            from nonsmooth.model.space import Space
-
-            kinematics = None if self.f_kinematics is None else self.core.kinematics
-            made = Space.of_functions(self.n_q, self.n_u, kinematics, self.quaternions)
-            self._compiled["space"] = made
-        return self._compiled["space"]
-
     def laws_at(self, t, q) -> LawTable:
         """The laws of a step that starts at (t, q): always the same ones for a model of functions."""
         return self.laws
-
-    @property
-    def force_by_parameters(self):
-        """Compiled writer ``(t, q, u, p, out)`` of dh/dp, shape (n_u, number of parameters in flat order)."""
-        return self._by_parameters("h", lambda: self.core.force, self.n_u)
-
-    @property
-    def gap_by_parameters(self):
-        """Compiled writer ``(t, q, u, p, out)`` of dg_N/dp, shape (n_N, number of parameters in flat order)."""
-        return self._by_parameters("g", lambda: self.core.gap, self.laws.n_N)
-
-    @property
-    def inertia_by_parameters(self):
-        """Compiled writer ``(t, q, a, p, out)`` of d(M a)/dp, shape (n_u, number of parameters in flat order)."""
-        return self._by_parameters("M a", lambda: mass_times(self), self.n_u)
-
-    @property
-    def reactions_by_parameters(self):
-        """Compiled writer ``(t, q, la, p, out)`` of d(W la)/dp, shape (n_u, number of parameters in flat order)."""
-        m = self.n_u if self.laws.n_rows else 0
-        return self._by_parameters("W la", lambda: directions_times(self), m)
-
-    def _by_parameters(self, name, writer, m):
-        key = f"{name} by parameters"
-        if key not in self._compiled:
-            from nonsmooth.model.parameter_derivatives import by_parameters
-
-            empty = m == 0 or self.parameters.flat.size == 0
-            self._compiled[key] = no_matrix if empty else by_parameters(writer(), m, self.differentiator)
-        return self._compiled[key]
 
     @property
     def constant_mass(self) -> bool:
@@ -514,12 +350,3 @@ class Model(ModelLaws):
         """Whether W depends neither on t nor on q."""
         self.core  # noqa: B018
         return self._compiled["constant"][1]
-
-    @property
-    def f_force_tangents(self) -> tuple[UserFunction | None, UserFunction | None]:
-        """dh/dq and dh/du as the user gives them."""
-        given = self.system.force_tangents
-        if given is None:
-            return None, None
-        by_q = self._function(given[0], "dh/dq", (self.n_u, self.n_q), takes_u=True)
-        return by_q, self._function(given[1], "dh/du", (self.n_u, self.n_u), takes_u=True)
