@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nonsmooth._core.bodies.frames import ALONG, AT_PHI, GROUND, HELD, KIND, PLANAR, POINT, SPATIAL, TURNING
+from nonsmooth._core.bodies.frames import ALONG, GROUND, HELD, PHI, PLANAR, POINT, SPATIAL, TURNING
 from nonsmooth._core.jit import MATRIX, VECTOR, address_record
 from nonsmooth._core.records.scene import MODEL_FUNCTIONS, ON_REQUEST, ModelRecord, Size
 from nonsmooth._core.stepping.trivial import no_vector
@@ -195,9 +195,9 @@ class WorldModel:
         frames = self.assembly.frames
 
         def constant(row):
-            kind, fixed = frames[row.b, KIND], row.type in (FIXED, CARRIED)
-            moves_only = kind in (POINT, ALONG) or (kind == HELD and frames[row.b, AT_PHI] < 0)
-            return fixed and frames[row.a, KIND] == GROUND and moves_only
+            kind, fixed = frames.kind[row.b], row.type in (FIXED, CARRIED)
+            moves_only = kind in (POINT, ALONG) or (kind == HELD and frames.parts[row.b, PHI] < 0)
+            return fixed and frames.kind[row.a] == GROUND and moves_only
 
         return self._once("constant W", lambda: all(constant(row) for row in self.assembly.rows))
 
@@ -306,8 +306,9 @@ class WorldModel:
         from nonsmooth.model.rotations import quaternion_rates
 
         B = np.zeros((self.n_q, self.n_u))
-        for frame, placed in zip(self.assembly.frames, self.assembly.placed):
-            i, j, turns = frame[1], frame[2], placed.kind == SPATIAL
+        frames = self.assembly.frames
+        for i, j, placed in zip(frames.at_q, frames.at_u, self.assembly.placed):
+            turns = placed.kind == SPATIAL
             n = 3 if turns else placed.u.size
             B[i : i + n, j : j + n] = np.eye(n)
             if turns:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nonsmooth._core.bodies.frames import HELD, KIND
+from nonsmooth._core.bodies.frames import HELD
 from nonsmooth._core.jit import MATRIX, Reference, address_record
 from nonsmooth._core.stepping.alpha import jointed as core
 from nonsmooth.model.colouring import Pattern
@@ -20,7 +20,7 @@ def make_record(model, tangents) -> Reference | None:
     """The record, or None where rows depend on each other or meet nodes that are held in part."""
     assembly, n_u, n_rows = model.assembly, model.n_u, model.laws.n_rows
     touched = {k for row in assembly.rows for k in (row.a, row.b)}
-    if any(assembly.frames[k, KIND] == HELD for k in touched) or not has_own_forces(model):
+    if any(assembly.frames.kind[k] == HELD for k in touched) or not has_own_forces(model):
         return None
     column = np.full((n_rows, 2 * core.SIDE), -1, dtype=np.int64)
     for number, joint in enumerate(assembly.rows):

@@ -10,16 +10,7 @@ so K conserves energy however large the turning is, and C takes it. In the plane
 within half a turn.
 """
 
-from nonsmooth._core.bodies.frames import (
-    DIM,
-    add_wrench,
-    place,
-    plane_angle,
-    position,
-    rotation,
-    spin,
-    velocity,
-)
+from nonsmooth._core.bodies.frames import add_wrench, place, plane_angle, position, rotation, spin, velocity
 from nonsmooth._core.bodies.rotation_vectors import bent, rotation_vector
 from nonsmooth._core.bodies.table import table_at
 from nonsmooth._core.bodies.turning_rows import NO_FORCE
@@ -45,7 +36,7 @@ NUMBERS = 88
 def turning(table, k, q, p, R_a, R_b):
     """theta, and that of B (zero in the plane)."""
     a, b, at = table.a[k], table.b[k], table.at[k]
-    if table.frames[b, DIM] == 2:
+    if table.frames.dim[b] == 2:
         angle = plane_angle(table, b, q) - plane_angle(table, a, q) - p[at + ANGLE_0]
         return (0.0, 0.0, angle), NO_FORCE
     # columns of R_a^T R_b, which R_0^T mixes
@@ -128,7 +119,7 @@ def bushing_by_function(t, q, u, p, out, record):
     """f = law(t, s, s'). Record: code, table, function, (s | s' | f), how many components."""
     n = word(record, 4)
     table, x = table_at(word(record, 1)), floats_at(word(record, 3), 3 * n)
-    in_plane = table.frames[table.b[0], DIM] == 2
+    in_plane = table.frames.dim[table.b[0]] == 2
     d, theta, d_1, theta_1, of_B = deformed(table, 0, q, u, p)
     fill(x, 0, d, theta, in_plane)
     fill(x, n, d_1, theta_1, in_plane)

@@ -6,19 +6,7 @@ LOAD      a force at a point and a torque, in the world or carried by the body; 
 LAW       a spring or torsion spring whose force is a user's function of length and rate
 """
 
-from nonsmooth._core.bodies.frames import (
-    AT_Q,
-    AT_U,
-    KIND,
-    SIZE,
-    SPATIAL,
-    TURNING,
-    add_wrench,
-    place,
-    position,
-    rotation,
-    spin,
-)
+from nonsmooth._core.bodies.frames import SPATIAL, TURNING, add_wrench, place, position, rotation, spin
 from nonsmooth._core.bodies.point_rows import add_pair, ends, motion
 from nonsmooth._core.bodies.table import table_at
 from nonsmooth._core.bodies.turning_rows import NO_FORCE, angle_between, angle_torque, carried_axes, rates
@@ -117,9 +105,9 @@ def load_by_function(t, q, u, p, out, record):
     """A load of t and of the state of its body. Record: code, table of this load, function, its six values (force, torque)."""
     table, value = table_at(word(record, 1)), floats_at(word(record, 3), 6)
     b = table.b[0]
-    i, j = table.frames[b, AT_Q], table.frames[b, AT_U]
-    n_u = table.frames[b, SIZE]
-    kind = table.frames[b, KIND]
+    i, j = table.frames.at_q[b], table.frames.at_u[b]
+    n_u = table.frames.size[b]
+    kind = table.frames.kind[b]
     n_q = n_u + 1 if kind == SPATIAL or kind == TURNING else n_u
     call_vector(word(record, 2), t, q[i : i + n_q], u[j : j + n_u], p, value)
     apply_load(table, 0, q, p, vector(value, 0), vector(value, 3), out)

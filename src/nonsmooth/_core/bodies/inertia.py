@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.bodies.frames import AT_Q, AT_U, DIM, GROUND, KIND, SIZE, SPATIAL, TURNING
+from nonsmooth._core.bodies.frames import GROUND, SPATIAL, TURNING
 from nonsmooth._core.bodies.table import table_at
 from nonsmooth._core.bodies.vectors import cross, vector
 from nonsmooth._core.jit import MATRIX, VECTOR, by_reference, kernel, with_record, word
@@ -58,10 +58,10 @@ def body_forces(t, q, u, p, out, record):
     out[:] = 0.0
     for k in range(table.b.size):
         b, at = table.b[k], table.at[k]
-        j, dim = table.frames[b, AT_U], table.frames[b, DIM]
+        j, dim = table.frames.at_u[b], table.frames.dim[b]
         for i in range(dim):
             out[j + i] = p[at + MASS] * p[table.row[k] + i]
-        if table.frames[b, KIND] == SPATIAL:
+        if table.frames.kind[b] == SPATIAL:
             w = (u[j + 3], u[j + 4], u[j + 5])
             xx, yy, zz = vector(p, at + J)
             xy, xz, yz = vector(p, at + J + 3)
@@ -80,11 +80,11 @@ def kinematics(t, q, u, p, out, record):
     """B in q' = B u."""
     table = table_at(word(record, 1))
     out[:, :] = 0.0
-    for k in range(table.frames.shape[0]):
-        if table.frames[k, KIND] == GROUND:
+    for k in range(table.frames.kind.size):
+        if table.frames.kind[k] == GROUND:
             continue
-        kind = table.frames[k, KIND]
-        i, j, size = table.frames[k, AT_Q], table.frames[k, AT_U], table.frames[k, SIZE]
+        kind = table.frames.kind[k]
+        i, j, size = table.frames.at_q[k], table.frames.at_u[k], table.frames.size[k]
         if kind == SPATIAL or kind == TURNING:
             size = 3 if kind == SPATIAL else 0
         for l in range(size):

@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonsmooth._core.bodies.frames import Frames, make_frames
 from nonsmooth._core.jit import by_reference, phase
 
 
 class Table(NamedTuple):
     """Elements of one type."""
 
-    frames: np.ndarray  # of all bodies and nodes, see `frames`
+    frames: Frames  # of all bodies and nodes
     fixed: np.ndarray  # what does not move of them
     a: np.ndarray  # the body that carries the frame of the element
     b: np.ndarray  # the other one
@@ -23,7 +24,7 @@ class Table(NamedTuple):
 
 def _example():
     integers = np.zeros(1, dtype=np.int64)
-    return Table(np.zeros((1, 4), dtype=np.int64), np.zeros((1, 1)), integers, integers, integers, integers)
+    return Table(make_frames(1), np.zeros((1, 1)), integers, integers, integers, integers)
 
 
 _, table_at = by_reference(_example())

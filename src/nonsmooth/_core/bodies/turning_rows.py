@@ -14,7 +14,7 @@ The angle lies within half a turn of c; in the plane it is phi_b - phi_a and cou
 
 from math import atan2, floor, pi
 
-from nonsmooth._core.bodies.frames import DIM, add_wrench, plane_angle, rotation, spin
+from nonsmooth._core.bodies.frames import add_wrench, plane_angle, rotation, spin
 from nonsmooth._core.bodies.table import clear_row, table_at
 from nonsmooth._core.bodies.vectors import cross, dot, minus, plus, times, turned, vector
 from nonsmooth._core.jit import MATRIX, VECTOR, kernel, phase, with_record, word
@@ -108,7 +108,7 @@ def carried_axes(table, k, q, p):
 def angle_between(table, k, q, p, middle):
     """theta; in space within half a turn of `middle`."""
     a, b = table.a[k], table.b[k]
-    if table.frames[b, DIM] == 2:
+    if table.frames.dim[b] == 2:
         return plane_angle(table, b, q) - plane_angle(table, a, q)
     _, _, E_1, E_2, E_b = carried_axes(table, k, q, p)
     theta = atan2(dot(E_2, E_b), dot(E_1, E_b))

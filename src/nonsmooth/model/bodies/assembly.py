@@ -11,18 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.bodies.frames import (
-    AT_Q,
-    AT_U,
-    AT_X,
-    FIXED_COLUMNS,
-    FRAME_COLUMNS,
-    HELD,
-    KIND,
-    SIZE,
-    SPATIAL,
-    TURNING,
-)
+from nonsmooth._core.bodies.frames import FIXED_COLUMNS, HELD, SPATIAL, TURNING, frame_of, make_frames
 from nonsmooth._core.records import laws as codes
 from nonsmooth.contact.laws import LawTableBuilder
 from nonsmooth.errors import InputError, ModelError
@@ -61,7 +50,7 @@ class Assembly:
 
     Attributes
     ----------
-    frames : ndarray of int64, shape (1 + n_bodies, 9)
+    frames : Frames, 1 + n_bodies of them
     fixed : ndarray, shape (1 + n_bodies, 6)
         What does not move of nodes.
     structures : list of Laid
@@ -108,7 +97,7 @@ class Assembly:
         self._place_bodies()
         for laid in self.structures:
             first = numbers[id(laid.structure.frames[0])]
-            laid.first_q, laid.first_u = int(self.frames[first, AT_Q]), int(self.frames[first, AT_U])
+            laid.first_q, laid.first_u = int(self.frames.at_q[first]), int(self.frames.at_u[first])
         self.rows: list[Row] = []
         self.drives: list[Drive] = []
         self.limits: list[Limit] = []
@@ -130,15 +119,17 @@ class Assembly:
         self.load_numbers = [e.numbers(self.side(e.body), dim) for e in self.loads]
 
     def _place_bodies(self):
-        self.frames = np.zeros((len(self.placed), FRAME_COLUMNS), dtype=np.int64)
+        self.frames = make_frames(len(self.placed))
         self.fixed = np.zeros((len(self.placed), FIXED_COLUMNS))
         n_q = n_u = 0
         block = (0, 0)  # where the structure begins whose nodes share its coordinates
         for k, placed in enumerate(self.placed):
             if not placed.block:
                 block = n_q, n_u
-            self.frames[k, :AT_X] = placed.kind, *block, self.dim, placed.seen[1]
-            self.frames[k, AT_X:] = placed.offsets
+            for column, entry in zip(
+                self.frames, (placed.kind, *block, self.dim, placed.seen[1], placed.offsets)
+            ):
+                column[k] = entry
             self.fixed[k] = placed.fixed
             n_q, n_u = n_q + placed.q.size, n_u + placed.u.size
         self.n_q, self.n_u = n_q, n_u
@@ -146,15 +137,15 @@ class Assembly:
         self.u0 = np.concatenate([placed.u for placed in self.placed])
         after = {SPATIAL: 3, TURNING: 0}  # coordinates before the quaternion
         self.quaternions = tuple(
-            int(frame[AT_Q]) + after[frame[KIND]] for frame in self.frames if frame[KIND] in after
+            int(i) + after[kind] for kind, i in zip(self.frames.kind, self.frames.at_q) if kind in after
         )
 
     def velocities(self, number: int) -> np.ndarray:
         """Which velocities move a body or node."""
-        frame, first = self.frames[number], self.frames[number, AT_U]
-        if frame[KIND] == HELD:
-            return first + np.array([k for k in frame[AT_X:] if k >= 0], dtype=np.int64)
-        return np.arange(first, first + frame[SIZE])
+        frame = frame_of(self.frames, number)
+        if frame.kind == HELD:
+            return frame.at_u + np.array([k for k in frame.parts if k >= 0], dtype=np.int64)
+        return np.arange(frame.at_u, frame.at_u + frame.size)
 
     @property
     def turns_in_space(self) -> bool:

@@ -13,20 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.bodies.frames import (
-    ALONG,
-    AT_Q,
-    AT_U,
-    AT_X,
-    DIM,
-    FIXED_E,
-    HELD,
-    KIND,
-    PLANAR,
-    POINT,
-    SPATIAL,
-    TURNING,
-)
+from nonsmooth._core.bodies.frames import ALONG, FIXED_E, HELD, PLANAR, POINT, SPATIAL, TURNING, Frames
 from nonsmooth.model.bodies.body import matrix_of
 from nonsmooth.model.bodies.rows import USER, Ends, Row, turn
 
@@ -52,35 +39,35 @@ class Poses:
     def __init__(self, layout: Any, q: np.ndarray):
         frames = self.frames = layout.frames
         self.fixed = layout.fixed
-        n, m = q.shape[0], frames.shape[0]
+        n, m = q.shape[0], frames.kind.size
         self.x, self.R = np.zeros((n, m, 3)), np.broadcast_to(np.eye(3), (n, m, 3, 3)).copy()
-        moving = np.flatnonzero(np.isin(frames[:, KIND], (POINT, PLANAR, SPATIAL)))
+        moving = np.flatnonzero(np.isin(frames.kind, (POINT, PLANAR, SPATIAL)))
         for k in range(3):
-            some = moving[frames[moving, DIM] > k]
-            self.x[:, some, k] = q[:, frames[some, AT_Q] + k]
-        self.phi = None if np.any(np.isin(frames[:, KIND], (SPATIAL, TURNING))) else np.zeros((n, m))
-        planar, spatial = (np.flatnonzero(frames[:, KIND] == kind) for kind in (PLANAR, SPATIAL))
+            some = moving[frames.dim[moving] > k]
+            self.x[:, some, k] = q[:, frames.at_q[some] + k]
+        self.phi = None if np.any(np.isin(frames.kind, (SPATIAL, TURNING))) else np.zeros((n, m))
+        planar, spatial = (np.flatnonzero(frames.kind == kind) for kind in (PLANAR, SPATIAL))
         if planar.size and self.phi is not None:
-            self.phi[:, planar] = q[:, frames[planar, AT_Q] + 2]
+            self.phi[:, planar] = q[:, frames.at_q[planar] + 2]
             c, s = np.cos(self.phi[:, planar]), np.sin(self.phi[:, planar])
             self.R[:, planar, 0, 0], self.R[:, planar, 1, 1] = c, c
             self.R[:, planar, 0, 1], self.R[:, planar, 1, 0] = -s, s
         if spatial.size:
-            places = frames[spatial, AT_Q][:, None] + 3 + np.arange(4)
+            places = frames.at_q[spatial][:, None] + 3 + np.arange(4)
             self.R[:, spatial] = matrix_of(q[:, places])
         self._place_nodes(q)
 
     def _place_nodes(self, q):
         """Nodes of which something does not move."""
         frames, fixed = self.frames, self.fixed
-        along, partly = (np.flatnonzero(frames[:, KIND] == kind) for kind in (ALONG, HELD))
-        s = q[:, frames[along, AT_Q], None]
+        along, partly = (np.flatnonzero(frames.kind == kind) for kind in (ALONG, HELD))
+        s = q[:, frames.at_q[along], None]
         self.x[:, along] = fixed[along, :3] + s * fixed[along, FIXED_E : FIXED_E + 3]
-        pinned = np.flatnonzero(frames[:, KIND] == TURNING)
+        pinned = np.flatnonzero(frames.kind == TURNING)
         if pinned.size:
             self.x[:, pinned] = fixed[pinned, :3]
-            self.R[:, pinned] = matrix_of(q[:, frames[pinned, AT_Q][:, None] + np.arange(4)])
-        values = held_values(frames, partly, AT_Q, q) + fixed[partly, :4]
+            self.R[:, pinned] = matrix_of(q[:, frames.at_q[pinned][:, None] + np.arange(4)])
+        values = held_values(frames, partly, frames.at_q, q) + fixed[partly, :4]
         self.x[:, partly] = values[..., :3]
         c, s = np.cos(values[..., 3]), np.sin(values[..., 3])
         self.R[:, partly, 0, 0], self.R[:, partly, 1, 1] = c, c
@@ -95,29 +82,29 @@ class Poses:
     def velocities(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Velocities and angular velocities of all bodies in the world, shape (n, n_bodies, 3) each."""
         v, w, frames = np.zeros(self.x.shape), np.zeros(self.x.shape), self.frames
-        moving = np.flatnonzero(np.isin(frames[:, KIND], (POINT, PLANAR, SPATIAL)))
+        moving = np.flatnonzero(np.isin(frames.kind, (POINT, PLANAR, SPATIAL)))
         for k in range(3):
-            some = moving[frames[moving, DIM] > k]
-            v[:, some, k] = u[:, frames[some, AT_U] + k]
-        planar, spatial = (np.flatnonzero(frames[:, KIND] == kind) for kind in (PLANAR, SPATIAL))
-        w[:, planar, 2] = u[:, frames[planar, AT_U] + 2]
+            some = moving[frames.dim[moving] > k]
+            v[:, some, k] = u[:, frames.at_u[some] + k]
+        planar, spatial = (np.flatnonzero(frames.kind == kind) for kind in (PLANAR, SPATIAL))
+        w[:, planar, 2] = u[:, frames.at_u[planar] + 2]
         if spatial.size:
-            places = frames[spatial, AT_U][:, None] + 3 + np.arange(3)
+            places = frames.at_u[spatial][:, None] + 3 + np.arange(3)
             w[:, spatial] = turn(self.R[:, spatial], u[:, places])
-        along, partly = (np.flatnonzero(frames[:, KIND] == kind) for kind in (ALONG, HELD))
-        v[:, along] = u[:, frames[along, AT_U], None] * self.fixed[along, FIXED_E : FIXED_E + 3]
-        pinned = np.flatnonzero(frames[:, KIND] == TURNING)
+        along, partly = (np.flatnonzero(frames.kind == kind) for kind in (ALONG, HELD))
+        v[:, along] = u[:, frames.at_u[along], None] * self.fixed[along, FIXED_E : FIXED_E + 3]
+        pinned = np.flatnonzero(frames.kind == TURNING)
         if pinned.size:
-            w[:, pinned] = turn(self.R[:, pinned], u[:, frames[pinned, AT_U][:, None] + np.arange(3)])
-        rates = held_values(frames, partly, AT_U, u)
+            w[:, pinned] = turn(self.R[:, pinned], u[:, frames.at_u[pinned][:, None] + np.arange(3)])
+        rates = held_values(frames, partly, frames.at_u, u)
         v[:, partly], w[:, partly, 2] = rates[..., :3], rates[..., 3]
         return v, w
 
 
-def held_values(frames: np.ndarray, nodes: np.ndarray, first: int, values: np.ndarray) -> np.ndarray:
+def held_values(frames: Frames, nodes: np.ndarray, first: np.ndarray, values: np.ndarray) -> np.ndarray:
     """What coordinates (or velocities) say of x, y, z, phi of HELD nodes, zero where they do not move; shape (n, nodes, 4)."""
-    offsets = frames[nodes, AT_X : AT_X + 4]
-    places = np.where(offsets >= 0, frames[nodes, first][:, None] + offsets, 0)
+    offsets = frames.parts[nodes]
+    places = np.where(offsets >= 0, first[nodes][:, None] + offsets, 0)
     found = values[:, places] if values.shape[1] else np.zeros((values.shape[0], *places.shape))
     return np.where(offsets >= 0, found, 0.0)
 
@@ -177,13 +164,13 @@ class PlainRows:
 def _columns(layout, bodies, k):
     """Where in u the motion number k (three along, three about the axes) of these bodies stands, and how much of it they have."""
     frames, fixed = layout.frames, layout.fixed
-    kind, first = frames[bodies, KIND], frames[bodies, AT_U]
+    kind, first = frames.kind[bodies], frames.at_u[bodies]
     whole = np.isin(kind, (POINT, PLANAR, SPATIAL))
     component = k if k < 3 else 3
-    offset = frames[bodies, AT_X + component]
+    offset = frames.parts[bodies, component]
     partly = (kind == HELD) & (offset >= 0) & (k in (0, 1, 2, 5))
     if k < 3:
-        columns, share = first + k, 1.0 * (whole & (frames[bodies, DIM] > k))
+        columns, share = first + k, 1.0 * (whole & (frames.dim[bodies] > k))
         along = kind == ALONG
         columns, share = np.where(along, first, columns), np.where(along, fixed[bodies, FIXED_E + k], share)
     else:

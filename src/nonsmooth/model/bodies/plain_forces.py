@@ -7,19 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nonsmooth._core.bodies.frames import (
-    ALONG,
-    AT_U,
-    AT_X,
-    DIM,
-    FIXED_E,
-    GROUND,
-    HELD,
-    KIND,
-    PLANAR,
-    SPATIAL,
-    TURNING,
-)
+from nonsmooth._core.bodies.frames import ALONG, FIXED_E, GROUND, HELD, PLANAR, SPATIAL, TURNING, frame_of
 from nonsmooth.model.bodies.bushing import IN_PLANE, Deformation
 from nonsmooth.model.bodies.plain import Poses
 from nonsmooth.model.bodies.rows import angle_of, between, dot, length, turn
@@ -48,15 +36,15 @@ class PlainForces:
         """M by its entries."""
         i, j, values = [], [], []
         for k in np.flatnonzero(self.assembly.is_body):
-            frame, placed = self.frames[k], self.assembly.placed[k]
+            frame, placed = frame_of(self.frames, k), self.assembly.placed[k]
             block = placed.mass * np.eye(placed.u.size)
-            if frame[KIND] == PLANAR:
+            if frame.kind == PLANAR:
                 block[2, 2] = placed.J[0]
-            elif frame[KIND] == SPATIAL:
+            elif frame.kind == SPATIAL:
                 block[3:, 3:] = inertia_of(placed.J)
             rows, columns = np.nonzero(block)
-            i.append(frame[AT_U] + rows)
-            j.append(frame[AT_U] + columns)
+            i.append(frame.at_u + rows)
+            j.append(frame.at_u + columns)
             values.append(block[rows, columns])
         for laid in self.assembly.structures:
             i.append(laid.first_u + laid.mass.rows)
@@ -73,7 +61,7 @@ class PlainForces:
         for k in np.flatnonzero(self.assembly.is_body):
             placed = self.assembly.placed[k]
             if placed.kind == SPATIAL:
-                j = self.frames[k, AT_U] + 3
+                j = self.frames.at_u[k] + 3
                 omega = u[:, j : j + 3]
                 h[:, j : j + 3] -= np.cross(omega, omega @ inertia_of(placed.J))
         for item, c in zip(self.assembly.springs, self.assembly.spring_numbers):
@@ -100,7 +88,7 @@ class PlainForces:
 
     def _add(self, h, poses, k, F, T):
         """Force and torque in the world on body k, shape (n, 3) each."""
-        kind, j, dim = self.frames[k, KIND], self.frames[k, AT_U], self.frames[k, DIM]
+        kind, j, dim = self.frames.kind[k], self.frames.at_u[k], self.frames.dim[k]
         if kind == GROUND:
             return
         if kind == ALONG:
@@ -108,7 +96,7 @@ class PlainForces:
             return
         if kind == HELD:
             for place, load in zip(
-                self.frames[k, AT_X : AT_X + 4],
+                self.frames.parts[k],
                 (F[:, 0], F[:, 1], F[:, 2], np.broadcast_to(T, F.shape)[:, 2]),
             ):
                 if place >= 0:
@@ -191,7 +179,7 @@ class PlainForces:
         side = self.assembly.side(load.body)
         k, n = side.number, t.size
         F, T = np.tile(c[4:7], (n, 1)), np.tile(c[7:10], (n, 1))
-        for what, f in self.functions.load_parts(load, self.frames[k], side.placed).items():
+        for what, f in self.functions.load_parts(load, frame_of(self.frames, k), side.placed).items():
             values = np.array([f.call(*x, p) for x in zip(t, q, u)])
             if what == "force":
                 F[:, : values.shape[1]] = values
@@ -240,8 +228,8 @@ class PlainForces:
         for laid in self.assembly.structures:
             found[laid.structure.name] = laid.kinetic_energy(u)
         for k in np.flatnonzero(self.assembly.is_body):
-            frame, placed = self.frames[k], self.assembly.placed[k]
-            j, dim = frame[AT_U], frame[DIM]
+            frame, placed = frame_of(self.frames, k), self.assembly.placed[k]
+            j, dim = frame.at_u, frame.dim
             T = 0.5 * placed.mass * np.sum(u[:, j : j + dim] ** 2, axis=1)
             if placed.kind == PLANAR:
                 T = T + 0.5 * placed.J[0] * u[:, j + 2] ** 2

@@ -79,8 +79,8 @@ def _surface(world, surface):
 
 def pose(world: Any, number: int, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Position and rotation of one body."""
-    frame, placed = world.assembly.frames[number], world.assembly.placed[number]
-    i, x, R = frame[1], np.zeros(3), np.eye(3)
+    placed = world.assembly.placed[number]
+    i, x, R = world.assembly.frames.at_q[number], np.zeros(3), np.eye(3)
     if placed.kind in (HELD, ALONG, TURNING):
         poses = Poses(world.assembly, np.asarray(q)[None])
         return poses.x[0, number], poses.R[0, number]
@@ -100,7 +100,7 @@ def _body(world, number, size):
     at = lambda q: pose(world, number, q)[0][:dim]  # noqa: E731
     turned = lambda q: pose(world, number, q)[1]  # noqa: E731
     if dim == 2:
-        i = int(world.assembly.frames[number, 1])
+        i = int(world.assembly.frames.at_q[number])
         angle = (lambda q: q[i + 2]) if world.assembly.placed[number].q.size == 3 else None
         if isinstance(shape, Disk):
             return [draw.Circle(at, shape.radius, angle=angle, name=name)]

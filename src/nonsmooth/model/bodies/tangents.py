@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from nonsmooth._core.bodies import assemble
-from nonsmooth._core.bodies.frames import KIND, SPATIAL
+from nonsmooth._core.bodies.frames import SPATIAL
 from nonsmooth._core.calls.model_functions import ModelFunction
 from nonsmooth._core.derivatives.coloured import BY_DIFFERENCES
 from nonsmooth._core.derivatives.weighted_tangent import TangentParts, weighted_tangent
@@ -44,7 +44,7 @@ class WorldTangents:
         acting = [(e.a, e.b) for e in (*assembly.springs, *assembly.torsions, *assembly.bushings)]
         acting += [(None, load.body) for load in assembly.loads]
         forces = [tuple(assembly.side(body).number for body in pair) for pair in acting]
-        spinning = [(k, k) for k in np.flatnonzero(assembly.frames[:, KIND] == SPATIAL)]
+        spinning = [(k, k) for k in np.flatnonzero(assembly.frames.kind == SPATIAL)]
         laws = [(row.a, row.b) for row in assembly.rows]
         self.parts = {
             "h_by_q": self._part(h, True, self._coupling(forces)),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core.bodies import user_rows as kernels
-from nonsmooth._core.bodies.frames import AT_Q, AT_U, KIND, SPATIAL, TURNING
+from nonsmooth._core.bodies.frames import SPATIAL, TURNING
 from nonsmooth._core.calls.model_functions import ModelFunction
 from nonsmooth._core.jit import MATRIX, VECTOR, Reference
 from nonsmooth._core.records import laws as codes
@@ -82,11 +82,11 @@ class UserRows:
         self.quaternions: list[tuple[int, int]] = []
         for k in numbers:
             n_q, n_u = assembly.placed[k].seen
-            if (kind := assembly.frames[k, KIND]) in (SPATIAL, TURNING):
+            if (kind := assembly.frames.kind[k]) in (SPATIAL, TURNING):
                 before = 3 if kind == SPATIAL else 0
                 self.quaternions.append((len(q) + before, len(u) + before))
-            q += range(assembly.frames[k, AT_Q], assembly.frames[k, AT_Q] + n_q)
-            u += range(assembly.frames[k, AT_U], assembly.frames[k, AT_U] + n_u)
+            q += range(assembly.frames.at_q[k], assembly.frames.at_q[k] + n_q)
+            u += range(assembly.frames.at_u[k], assembly.frames.at_u[k] + n_u)
         self.from_q, self.from_u = np.array(q, dtype=np.int64), np.array(u, dtype=np.int64)
         self.side = assembly.placed[numbers[0]].seen[1]
         key = (id(item), *numbers)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.bodies.frames import ALONG, AT_U, DIM, HELD, KIND, PLANAR, POINT, SPATIAL
+from nonsmooth._core.bodies.frames import ALONG, HELD, PLANAR, POINT, SPATIAL, frame_of
 from nonsmooth.errors import InputError
 from nonsmooth.model.bodies.plain import Poses
 from nonsmooth.model.bodies.rows import USER, Ends
@@ -31,39 +31,39 @@ class BodyView:
 
     def __init__(self, model: Any, result: Any, number: int):
         self._model, self._result, self._number = model, result, number
-        self._frame, self.name = model.assembly.frames[number], model.assembly.body_name(number)
-        self.dim = int(self._frame[DIM])
+        self._frame, self.name = frame_of(model.assembly.frames, number), model.assembly.body_name(number)
+        self.dim = int(self._frame.dim)
 
     def _wants(self, kind: int, what: str) -> None:
-        if self._frame[KIND] != kind:
+        if self._frame.kind != kind:
             raise InputError(
                 f"body {self.name!r} has no `{what}`: it is a point mass, or `{what}` belongs to the other dimension."
             )
 
     @property
     def position(self) -> np.ndarray:
-        if self._frame[KIND] in (HELD, ALONG):
+        if self._frame.kind in (HELD, ALONG):
             return Poses(self._model.assembly, self._result.q.T).x[:, self._number, : self.dim].T
-        i = self._frame[1]
+        i = self._frame.at_q
         return self._result.q[i : i + self.dim]
 
     @property
     def velocity(self) -> np.ndarray:
-        if self._frame[KIND] in (HELD, ALONG):
+        if self._frame.kind in (HELD, ALONG):
             poses = Poses(self._model.assembly, self._result.q.T)
             return poses.velocities(self._result.u.T)[0][:, self._number, : self.dim].T
-        j = self._frame[AT_U]
+        j = self._frame.at_u
         return self._result.u[j : j + self.dim]
 
     @property
     def angle(self) -> np.ndarray:
         self._wants(PLANAR, "angle")
-        return self._result.q[self._frame[1] + 2]
+        return self._result.q[self._frame.at_q + 2]
 
     @property
     def quaternion(self) -> np.ndarray:
         self._wants(SPATIAL, "quaternion")
-        i = self._frame[1] + 3
+        i = self._frame.at_q + 3
         return self._result.q[i : i + 4]
 
     @property
@@ -73,8 +73,8 @@ class BodyView:
 
     @property
     def angular_velocity(self) -> np.ndarray:
-        j = self._frame[AT_U]
-        if self._frame[KIND] == PLANAR:
+        j = self._frame.at_u
+        if self._frame.kind == PLANAR:
             return self._result.u[j + 2]
         self._wants(SPATIAL, "angular_velocity")
         return self._result.u[j + 3 : j + 6]
@@ -141,17 +141,17 @@ class RowsView:
         """The same of a row of the user's functions, from its directions."""
         model, result = self._model, self._result
         b = model.assembly.rows[number].b
-        frame = model.assembly.frames[b]
+        frame = frame_of(model.assembly.frames, b)
         W = model.batch_directions(result.t, result.q.T)[0][:, number]
-        F, T, j = np.zeros((len(result), 3)), np.zeros((len(result), 3)), frame[AT_U]
-        if frame[KIND] not in (POINT, PLANAR, SPATIAL):
+        F, T, j = np.zeros((len(result), 3)), np.zeros((len(result), 3)), frame.at_u
+        if frame.kind not in (POINT, PLANAR, SPATIAL):
             raise InputError(
                 f"{self.name!r} acts on a node of which something is held: ask for its `multipliers`."
             )
         F[:, : self.dim] = W[:, j : j + self.dim]
-        if frame[KIND] == PLANAR:
+        if frame.kind == PLANAR:
             T[:, 2] = W[:, j + 2]
-        elif frame[KIND] == SPATIAL:
+        elif frame.kind == SPATIAL:
             T[:] = np.einsum("nij,nj->ni", poses.R[:, b], W[:, j + 3 : j + 6])
         return F, T
 

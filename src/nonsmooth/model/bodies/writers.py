@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from nonsmooth._core.bodies import assemble, forces, friction_limits, inertia
-from nonsmooth._core.bodies.frames import AT_U, PLANAR, SPATIAL
+from nonsmooth._core.bodies.frames import PLANAR, SPATIAL, Frames, frame_of
 from nonsmooth._core.bodies.table import Table
 from nonsmooth._core.calls.model_functions import ModelFunction
 from nonsmooth._core.calls.rows import rows_of
@@ -123,10 +123,9 @@ class Writers:
 
         The same kernels over a table of frames whose velocities begin there.
         """
-        assembly, rows, n = self.assembly, self.assembly.rows, len(self.assembly.frames)
-        first, second = assembly.frames.copy(), assembly.frames.copy()
-        first[:, AT_U], second[:, AT_U] = 0, side
-        frames = np.ascontiguousarray(np.vstack([first, second]))
+        assembly, rows, n = self.assembly, self.assembly.rows, self.assembly.frames.kind.size
+        frames = Frames(*(np.concatenate([column, column]) for column in assembly.frames))
+        frames.at_u[:n], frames.at_u[n:] = 0, side
         fixed = np.vstack([assembly.fixed, assembly.fixed])
         made = []
         for kind, numbers in self._by_type(range(len(rows))).items():
@@ -174,7 +173,7 @@ class Writers:
             load, reference = assembly.loads[k], self._loads([k])
             side = assembly.side(load.body)
             words = self.functions.load(
-                load, assembly.load_numbers[k], assembly.frames[side.number], side.placed
+                load, assembly.load_numbers[k], frame_of(assembly.frames, side.number), side.placed
             )
             found.append(
                 ModelFunction(forces.load_by_function, VECTOR, [reference.address, *words], keep=reference)
@@ -242,7 +241,7 @@ class MassEntries:
         rows, columns, at = [], [], []
         for k, place in zip(np.flatnonzero(assembly.is_body), layout.bodies):
             i, j, number = _body_entries(assembly.placed[k])
-            first = assembly.frames[k, AT_U]
+            first = assembly.frames.at_u[k]
             rows.append(first + i)
             columns.append(first + j)
             at.append(place + number)
@@ -308,10 +307,10 @@ class UserFunctions:
     def writer(self, item: Any, what: str) -> ModelFunction:
         return self.law(item).function.writer(np.ones(1), np.zeros(1), 0.0)
 
-    def load_parts(self, load: Any, frame: np.ndarray, placed: Placed) -> dict[str, OnBody]:
+    def load_parts(self, load: Any, frame: Frames, placed: Placed) -> dict[str, OnBody]:
         """Force and torque of a load, where they are functions."""
         dim, found = placed.dim, {}
-        i, j = int(frame[1]), int(frame[2])
+        i, j = int(frame.at_q), int(frame.at_u)
         n_q, n_u = placed.seen
         seen = lambda q, u: (q[i : i + n_q], u[j : j + n_u])  # noqa: E731
         for what, size in (("force", dim), ("torque", 1 if dim == 2 else 3)):
@@ -325,7 +324,7 @@ class UserFunctions:
                 found[what] = self.known(key, make)
         return found
 
-    def load(self, load: Any, numbers: np.ndarray, frame: np.ndarray, placed: Placed) -> list:
+    def load(self, load: Any, numbers: np.ndarray, frame: Frames, placed: Placed) -> list:
         """What the kernel of a load with functions wants: the function of six values, and these."""
         value = np.zeros(6)
         value[:3], value[3:] = numbers[4:7], numbers[7:10]  # a constant part beside the function
