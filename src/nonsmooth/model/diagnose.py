@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core.records.laws import FREE
-from nonsmooth.model.independence import dependent_rows, lengths_one
+from nonsmooth.model.independence import MANY_ROWS, dependent_rows, lengths_one
 from nonsmooth.model.start import length_scale
 from nonsmooth.model.statics import bound_model, joint_forces
 from nonsmooth.results.notebook import Shown
@@ -170,6 +170,12 @@ class _Bound:
 def _advice(found: Diagnosis) -> dict[str, str]:
     """Methods that suit, and why."""
     advice = {}
+    if found.constraints > MANY_ROWS:
+        advice["generalized-alpha"] = (
+            f"{found.constraints} constraints: its steps are sparse, and their time grows with the number of joints"
+            + (" (without contacts and friction)" if found.contacts else "")
+            + "; those of other methods are dense, and theirs grows with its cube."
+        )
     stiff = found.slowest > 0.0 and found.fastest / found.slowest > STIFF
     if found.contacts:
         advice["moreau"] = "robust for any number of impacts; first order, positions of joints drift."

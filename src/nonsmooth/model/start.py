@@ -96,8 +96,8 @@ def _acceleration(model, t: float, q: np.ndarray, u: np.ndarray) -> float:
     return float(np.max(np.abs(solved_with_mass(model, t, q, model.forces(t, q, u))), initial=0.0))
 
 
-#: From this many velocities on the mass matrix of a world is kept sparse.
-LARGE = 300
+#: From this many velocities on the mass matrix of a world is kept sparse, and its eigenvalues are not asked for.
+LARGE = 60
 
 
 def solved_with_mass(model, t: float, q: np.ndarray, b: np.ndarray) -> np.ndarray:
