@@ -198,3 +198,18 @@ def test_every_mechanics_problem_has_an_example():
     shipped = {name for name in problems.names() if problems.get(name).kind == "mechanics"}
     assert shipped <= {path.stem for path in EXAMPLES.glob("*.py")}
     assert {check.__name__ for check in CHECKS} >= shipped
+
+
+def test_a_slider_crank_takes_twenty_lines():
+    """From the world to the run, without the picture, as it is shipped; formatted as all code is."""
+    text = (EXAMPLES / "world_slider_crank.py").read_text()
+    lines = text[text.index("world = ns.World") : text.index("drift =")].splitlines()
+    assert sum(1 for line in lines if line.strip()) <= 20
+
+
+def test_a_box_on_a_floor_takes_eight_lines():
+    """Those of the test in which it comes to rest."""
+    text = (EXAMPLES.parent / "tests" / "model" / "test_world.py").read_text()
+    begin = text.index("def test_box_in_eight_lines")
+    lines = text[begin : text.index("assert", begin)].splitlines()[1:]
+    assert sum(1 for line in lines if line.strip()) <= 8

@@ -160,6 +160,35 @@ def test_light_nodes():
         other.start()
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("light", ["start", "end", 2, ["start", 3]])
+def test_light_nodes_keep_the_centre_of_mass(dim, light):
+    """Also of uneven elements: M times unit velocities of a rigid turn is the moment of the mass."""
+    x = np.array([0.0, 0.7, 1.9, 2.8, 4.0, 5.1])
+    points = np.outer(x, np.eye(dim)[0])
+    numbers = dict(EA=1e3, GA=1e3, EI=1.0, rhoA=2.0, mass="lumped") | (dict(GJ=1.0) if dim == 3 else {})
+    moments = []
+    for given in (None, light):
+        world = ns.World(np.zeros(dim))
+        world.add(ns.Beam(points, light=given, name="beam", **numbers))
+        q, u = world.start()
+        M = world.bind(0.0, q, u).mass_matrix(0.0, q)[1 :: 3 * (dim - 1), 1 :: 3 * (dim - 1)]
+        moments.append((M.sum(), M.sum(axis=0) @ x))
+        assert np.all(np.diag(M) > 0.0)
+    np.testing.assert_allclose(moments[1], moments[0], rtol=1e-13)
+    np.testing.assert_allclose(moments[0][0], 2.0 * 5.1)
+
+
+def test_light_nodes_that_cannot_be():
+    for elements, light in ((1, "end"), (2, ["start", "end"])):
+        world = ns.World((0, 0))
+        world.add(
+            ns.Bar([(0, 0), (1, 0)], elements, EA=1.0, rhoA=1.0, mass="lumped", light=light, name="rod")
+        )
+        with pytest.raises(ns.errors.ModelError, match=r"`light` of .*'rod'"):
+            world.start()
+
+
 def test_long_bars_have_no_square_matrices():
     """20000 elements: a square matrix would take 3.2 GB."""
     result = ns.simulate(hitting_bar(20_000), (0, 0.02), method=ns.GeneralizedAlpha(dt=2e-3, rho_inf=0.8))

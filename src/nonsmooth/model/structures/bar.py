@@ -17,6 +17,7 @@ from nonsmooth.model.structures.base import (
     PlacedNode,
     Structure,
     assembled,
+    lightened,
     linear_mass,
 )
 from nonsmooth.model.structures.given import (
@@ -140,7 +141,9 @@ class LaidBar(LaidElements):
         )  # fmt: skip
         self.has_damping = tau > 0.0
         lumped = checked_lumping(bar.mass, bar.owner)
-        self.mass = assembled(place, linear_mass(rhoA * L, lumped, light_nodes(bar)), n)
+        self.mass = assembled(
+            place, lightened(linear_mass(rhoA * L, lumped), L, light_nodes(bar), bar.owner), n
+        )
         weight = 0.5 * along * rhoA * L
         for side in (0, 1):
             free = place[:, side] >= 0

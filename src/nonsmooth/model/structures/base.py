@@ -14,7 +14,7 @@ from nonsmooth._core.bodies.frames import FIXED_COLUMNS
 from nonsmooth._core.calls.model_functions import ModelFunction
 from nonsmooth._core.jit import VECTOR, Reference
 from nonsmooth._core.structures.elements import Elements, Shift
-from nonsmooth.errors import InputError
+from nonsmooth.errors import InputError, ModelError
 from nonsmooth.model.bodies.body import Body
 from nonsmooth.model.names import check_name, short
 
@@ -295,16 +295,42 @@ class LaidElements(Laid):
         return out
 
 
-def linear_mass(mass: np.ndarray, lumped: bool, light: Any = ()) -> np.ndarray:
-    """Mass matrices of elements with linear shape functions, shape (elements, 2, 2); those of `light` nodes stand on their neighbours."""
+def linear_mass(mass: np.ndarray, lumped: bool) -> np.ndarray:
+    """Mass matrices of elements with linear shape functions, shape (elements, 2, 2)."""
     pattern = np.array([[0.5, 0.0], [0.0, 0.5]]) if lumped else np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
-    found = mass[:, None, None] * pattern
+    return mass[:, None, None] * pattern
+
+
+def lightened(matrices: np.ndarray, L: np.ndarray, light: list[int], owner: str) -> np.ndarray:
+    """Lumped masses of elements (elements, 2, 2) of lengths L, those of `light` nodes on their neighbours: mass and its centre stay.
+
+    A mass between nodes at -L_1 and L_2 is shared as by a lever, L_2 : L_1; that of an end is balanced by the two nodes next to it, at L_1
+    and L_1 + L_2, of which the far one loses mass: (L_1 + L_2) / L_2 and -L_1 / L_2.
+    """
+    found, n = matrices.copy(), L.size
+    if light and n < 2:
+        raise ModelError(
+            f"`light` of {owner} needs two elements or more: one could not keep its centre of mass."
+        )
     for node in light:
-        for element, own in ((node - 1, 1), (node, 0)):
-            if 0 <= element < mass.size:
-                moved = (1.0 - LIGHT) * found[element, own, own]
-                found[element, own, own] -= moved
-                found[element, 1 - own, 1 - own] += moved
+        sides = [(k, own) for k, own in ((node - 1, 1), (node, 0)) if 0 <= k < n]
+        moved = (1.0 - LIGHT) * sum(matrices[k, own, own] for k, own in sides)
+        for k, own in sides:
+            found[k, own, own] -= (1.0 - LIGHT) * matrices[k, own, own]
+        if len(sides) == 2:
+            left, right = L[node - 1], L[node]
+            found[node - 1, 0, 0] += moved * right / (left + right)
+            found[node, 1, 1] += moved * left / (left + right)
+        else:
+            (k, own), step = sides[0], 1 if node == 0 else -1
+            near, far = L[k], L[k + step]
+            found[k, 1 - own, 1 - own] += moved * (near + far) / far
+            found[k + step, 1 - own, 1 - own] -= moved * near / far
+    nodes = np.concatenate([found[:, 0, 0], [0.0]]) + np.concatenate([[0.0], found[:, 1, 1]])
+    if np.min(nodes) <= 0.0:
+        raise ModelError(
+            f"`light` of {owner}: node {int(np.argmin(nodes))} would have no mass left; use more or more even elements."
+        )
     return found
 
 

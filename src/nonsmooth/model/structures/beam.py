@@ -11,7 +11,15 @@ from nonsmooth._core.bodies.frames import FIXED_COLUMNS, FIXED_PHI, HELD, PLANAR
 from nonsmooth._core.structures import planar_beams
 from nonsmooth.errors import InputError, ModelError, ShapeError
 from nonsmooth.model.bodies.check import in_space, number, vector
-from nonsmooth.model.structures.base import LaidElements, Node, PlacedNode, Structure, assembled, linear_mass
+from nonsmooth.model.structures.base import (
+    LaidElements,
+    Node,
+    PlacedNode,
+    Structure,
+    assembled,
+    lightened,
+    linear_mass,
+)
 from nonsmooth.model.structures.given import (
     checked_lumping,
     held_components,
@@ -214,7 +222,9 @@ class LaidBeam(LaidElements):
         matrices = np.zeros((L.size, 6, 6))
         for component, density in enumerate((rhoA, rhoA, rhoI)):
             light = light_nodes(beam) if component < 2 else ()  # turning meets no contact
-            matrices[:, component::3, component::3] = linear_mass(density * L, lumped, light)
+            matrices[:, component::3, component::3] = lightened(
+                linear_mass(density * L, lumped), L, light, beam.owner
+            )
         self.mass = assembled(place, matrices, n)
         for side in (0, 3):
             for component in (0, 1):

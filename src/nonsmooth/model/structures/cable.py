@@ -10,7 +10,15 @@ from nonsmooth._core.bodies.frames import FIXED_COLUMNS, HELD, POINT
 from nonsmooth._core.structures import cables
 from nonsmooth.errors import ModelError, ShapeError
 from nonsmooth.model.bodies.check import in_space, number
-from nonsmooth.model.structures.base import LaidElements, Node, PlacedNode, Structure, assembled, linear_mass
+from nonsmooth.model.structures.base import (
+    LaidElements,
+    Node,
+    PlacedNode,
+    Structure,
+    assembled,
+    lightened,
+    linear_mass,
+)
 from nonsmooth.model.structures.given import (
     checked_lumping,
     held_components,
@@ -138,7 +146,8 @@ class LaidCable(LaidElements):
             cable, placed, n, place, held, np.column_stack([L, EA, np.full(L.size, tau), pushes]), KERNELS
         )
         self.has_damping = tau > 0.0
-        pattern = linear_mass(rhoA * L, checked_lumping(cable.mass, cable.owner), light_nodes(cable))
+        pattern = linear_mass(rhoA * L, checked_lumping(cable.mass, cable.owner))
+        pattern = lightened(pattern, L, light_nodes(cable), cable.owner)
         matrices = np.zeros((L.size, 2 * dim, 2 * dim))
         for i in range(dim):
             matrices[:, i::dim, i::dim] = pattern

@@ -16,7 +16,7 @@ from nonsmooth._core.structures import spatial_beams as core
 from nonsmooth.errors import InputError, ModelError, ShapeError
 from nonsmooth.model.bodies.body import matrix_of
 from nonsmooth.model.bodies.check import direction, number, vector
-from nonsmooth.model.structures.base import NOTHING, Laid, PlacedNode, assembled, linear_mass
+from nonsmooth.model.structures.base import NOTHING, Laid, PlacedNode, assembled, lightened, linear_mass
 from nonsmooth.model.structures.given import (
     checked_lumping,
     held_components,
@@ -163,7 +163,8 @@ class LaidSpatialBeam(Laid):
         beam = self.structure
         lumped = checked_lumping(beam.mass, beam.owner)
         matrices = np.zeros((mass.size, 12, 12))
-        pattern = linear_mass(mass, lumped, light_nodes(beam))
+        L = np.linalg.norm(np.diff(beam.points, axis=0), axis=1)
+        pattern = lightened(linear_mass(mass, lumped), L, light_nodes(beam), beam.owner)
         for i in range(3):
             matrices[:, i::6, i::6] = pattern
         turning = [(0, 3, 4), (3, 1, 5), (4, 5, 2)]
