@@ -103,6 +103,8 @@ def test_a_span_split_near_an_impact_has_the_same_events(locate):
         ns.EventCapturing(tableau="radau3", dt=0.05),
         ns.EventCapturing(tableau="lobatto2", dt=0.05),
         ns.ExtrapolatedMoreau(rtol=1e-6),
+        ns.EventDriven(rtol=1e-4),
+        ns.EventDriven(rtol=1e-4, integrator="Radau"),
     ],
     ids=lambda method: f"{method.name}-{getattr(method, 'theta', getattr(method, 'tableau', ''))}",
 )

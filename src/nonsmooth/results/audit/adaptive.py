@@ -43,6 +43,9 @@ _RESOLVED = 0.3  # the second integrator must know a step to this part of the to
 _ALL = 100_000
 # of the velocities that forces alone would make in a step: what remains of them by rounding, and what counts as a speed at rest
 _CANCELLED, _AT_REST = 1e-12, 1e-6
+_FLIGHTS = (
+    20.0  # 2/(1 - r) with r = 0.9, the slowest decay of rebounds from impact to impact that is looked for
+)
 _ONE_BY_ONE = 3  # steps that resist are left to an integrator that adapts its own steps, which takes its time
 
 
@@ -362,7 +365,21 @@ class _AdaptiveAudit:
             )
             time = np.divide(2.0 * rebound, a * (1.0 - part), out=np.zeros(k.size), where=rests)
             left = np.maximum(left, time)
-        return force * left[:, None]
+        return force * np.maximum(left, self.until_all_rest(k, m, force, height))[:, None]
+
+    def until_all_rest(self, k: np.ndarray, m: Midpoint, force: np.ndarray, height: float) -> np.ndarray:
+        """Time that is left where several contacts come to rest out of the air together and one of them is pulled, shape (n,).
+
+        How their impacts would alternate is not known; the last of them ends within some flights, v/a with v the fastest of them and
+        a the least acceleration that brings one back (`_FLIGHTS`). Only for flights lower than the accuracy asked for.
+        """
+        n_N, rows = self.batch.n_N, self.batch.laws.row[: self.batch.n_N]
+        resting = (self.modes[k][:, :n_N] == 1) & (self.modes[k - 1][:, :n_N] != 1)
+        v = np.max(np.where(resting, np.abs((m.rate_B + m.zeta)[:, rows]), 0.0), axis=1, initial=0.0)
+        a = np.min(np.where(resting, m.G_diagonal[:, rows] * force[:, rows], np.inf), axis=1, initial=np.inf)
+        pulled = np.any(resting & (Steps.from_columns(self.result, k).P[:, rows] < 0.0), axis=1)
+        together = pulled & (np.count_nonzero(resting, axis=1) > 1) & (a > 0.0) & (v * v <= 2.0 * a * height)
+        return np.divide(_FLIGHTS * v, a, out=np.zeros(k.size), where=together)
 
     def lifted(self, k: np.ndarray, m: Midpoint) -> np.ndarray:
         """Rate with which each contact would open, shape (n, n_N), did the impacts of columns k act on those alone that strike."""

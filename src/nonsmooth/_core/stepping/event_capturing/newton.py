@@ -12,9 +12,10 @@ from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK
 from nonsmooth._core.stepping.event_capturing.first_slopes import SAME, first_slopes
 from nonsmooth._core.stepping.event_capturing.index_2 import correct_shifts
 from nonsmooth._core.stepping.event_capturing.stage import free_stage, stage
-from nonsmooth._core.stepping.event_capturing.stage_states import at_stage, end_of_step, time_of_stage
+from nonsmooth._core.stepping.event_capturing.stage_states import at_stage, end_of_step
 from nonsmooth._core.stepping.event_capturing.tangent import factor
 from nonsmooth._core.stepping.event_driven.sizes import KIND, relative
+from nonsmooth._core.stepping.event_driven.stage_state import time_of_stage
 
 MOST_ITERATIONS = 25
 SLOW = 7  # iterations after which the tangent is made anew before the next step

@@ -6,15 +6,7 @@ from nonsmooth._core.calls.model_functions import call_vector
 from nonsmooth._core.jit import phase
 from nonsmooth._core.records.scene import state_reference
 from nonsmooth._core.stepping.event_capturing.stage import stage
-from nonsmooth._core.stepping.event_driven.stage_state import combine
-
-BLUR = 1e-15  # of an instant: on which side of a breakpoint it lies
-
-
-@phase
-def time_of_stage(scene, own, t, dt, k):
-    """Where functions are asked in stage k: before the end of a segment, not on it, since they may jump there."""
-    return min(t + own.c[k] * dt, max(t, scene.ask.t_stop - BLUR * (abs(t) + dt)))
+from nonsmooth._core.stepping.event_driven.stage_state import combine, time_of_stage
 
 
 @phase

@@ -25,10 +25,10 @@ from nonsmooth._core.stepping.event_capturing.index_2 import correct_shifts
 from nonsmooth._core.stepping.event_capturing.newton import MOST_ITERATIONS, STALLED, newton
 from nonsmooth._core.stepping.event_capturing.records import capture_at
 from nonsmooth._core.stepping.event_capturing.stage import is_unloaded, stage
-from nonsmooth._core.stepping.event_capturing.stage_states import end_of_step, time_of_stage
+from nonsmooth._core.stepping.event_capturing.stage_states import end_of_step
 from nonsmooth._core.stepping.event_capturing.tangent import tangent
 from nonsmooth._core.stepping.event_driven.records import own_at
-from nonsmooth._core.stepping.event_driven.stage_state import combine
+from nonsmooth._core.stepping.event_driven.stage_state import combine, time_of_stage
 
 RESOLVED = 1e-15  # change of an iteration that is nothing but rounding ...
 

@@ -12,7 +12,7 @@ from nonsmooth._core.linalg.small import cholesky, solve_lower, solve_lower_tran
 from nonsmooth._core.records.laws import HALF_LINE
 from nonsmooth._core.records.status import MASS_SINGULAR, NON_FINITE, OK
 from nonsmooth._core.stepping.event_driven.sizes import INFINITY
-from nonsmooth._core.stepping.event_driven.stage_state import combine
+from nonsmooth._core.stepping.event_driven.stage_state import combine, time_of_stage
 
 
 @phase
@@ -22,7 +22,7 @@ def fly(scene, own, begin, t, dt):
     at, size, p, q, u = model.at, model.size, model.p, trial.q, trial.u
     for k in range(1, own.control.stages + 1):
         combine(size, own, begin, dt, k, k)
-        t_k = t + own.c[k] * dt
+        t_k = time_of_stage(scene, own, t, dt, k)
         if not size.constant_M:
             call_matrix(at.mass, t_k, q, u, p, work.M)
             if cholesky(work.M, work.L, size.n_u) != 0:
@@ -36,7 +36,9 @@ def fly(scene, own, begin, t, dt):
         solve_lower_transposed(work.L, work.du, own.K_u[k], size.n_u)
         if not keep_stage(model, work, own, u, k) == 0.0:
             return NON_FINITE
-    return OK if rates(scene, own, t + own.c[own.control.stages] * dt) == 0.0 else NON_FINITE
+    return (
+        OK if rates(scene, own, time_of_stage(scene, own, t, dt, own.control.stages)) == 0.0 else NON_FINITE
+    )
 
 
 @phase

@@ -12,7 +12,7 @@ from nonsmooth._core.stepping.event_driven.flight import fly
 from nonsmooth._core.stepping.event_driven.motion import REGULARISED, none_acts
 from nonsmooth._core.stepping.event_driven.records import call_accelerate, own_at
 from nonsmooth._core.stepping.event_driven.sizes import EPS, KIND
-from nonsmooth._core.stepping.event_driven.stage_state import combine
+from nonsmooth._core.stepping.event_driven.stage_state import combine, time_of_stage
 
 
 @kernel(STEP, part=True)
@@ -26,7 +26,9 @@ def integrate(at_scene, at_begin, t, dt):
     at_trial = state_reference(own.trial)
     for k in range(1, s + 1):
         combine(size, own, begin, dt, k, k)
-        status = call_accelerate(own.at.accelerate, at_scene, at_trial, at_begin, t + own.c[k] * dt, k)
+        status = call_accelerate(
+            own.at.accelerate, at_scene, at_trial, at_begin, time_of_stage(scene, own, t, dt, k), k
+        )
         if status != OK:
             return status
     return OK

@@ -2,6 +2,8 @@
 
 from nonsmooth._core.jit import phase
 
+BLUR = 1e-15  # of an instant: on which side of a breakpoint it lies
+
 
 @phase
 def combine(size, own, begin, dt, k, last):
@@ -17,3 +19,9 @@ def combine(size, own, begin, dt, k, last):
         for j in range(last):
             x += own.A[k, j] * own.K_u[j, i]
         trial.u[i] = begin.u[i] + dt * x
+
+
+@phase
+def time_of_stage(scene, own, t, dt, k):
+    """Where functions are asked in stage k: before the end of a segment, not on it, since they may jump there."""
+    return min(t + own.c[k] * dt, max(t, scene.ask.t_stop - BLUR * (abs(t) + dt)))

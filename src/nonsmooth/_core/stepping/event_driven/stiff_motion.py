@@ -22,6 +22,7 @@ from nonsmooth._core.records.scene import STEP, scene_at, state_at, state_refere
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, OK
 from nonsmooth._core.stepping.event_driven.records import call_accelerate, own_at
 from nonsmooth._core.stepping.event_driven.sizes import KIND
+from nonsmooth._core.stepping.event_driven.stage_state import time_of_stage
 
 STAGES = 4
 MOST_ITERATIONS = 12
@@ -94,7 +95,9 @@ def integrate_stiff(at_scene, at_begin, t, dt):
         return status
     status = estimate(w, own, size, at_scene, at_begin, t, dt, n)
     if status == OK:
-        status = evaluate_at(w, own, size, w.Z, 2 * n, at_scene, at_begin, t + dt, STAGES)
+        status = evaluate_at(
+            w, own, size, w.Z, 2 * n, at_scene, at_begin, time_of_stage(scene, own, t, dt, STAGES - 1), STAGES
+        )
     for i in range(size.n_q):
         own.K_q[STAGES, i] = w.error[i] / dt
     for i in range(size.n_u):
@@ -177,7 +180,8 @@ def newton(w, own, size, at_scene, at_begin, t, dt, n):
     before = 0.0
     for iteration in range(MOST_ITERATIONS):
         for k in range(3):
-            status = evaluate_at(w, own, size, w.Z, k * n, at_scene, at_begin, t + own.c[k + 1] * dt, k + 1)
+            t_k = time_of_stage(scene_at(at_scene), own, t, dt, k + 1)
+            status = evaluate_at(w, own, size, w.Z, k * n, at_scene, at_begin, t_k, k + 1)
             if status != OK:
                 return status
         for a in range(3):
