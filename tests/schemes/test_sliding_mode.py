@@ -297,6 +297,8 @@ def test_output_without_relative_order():
     with pytest.raises(ModelError, match="relative order of output 'tip'"):
         ns.simulate(cart(joints=[servo]), (0, 1), [0.0, 0.0], [0.0, 1.0], ns.SlidingMode(dt=0.02))
     with pytest.raises(RangeError, match="order"):
+        ns.Servo(lambda t, q: q[1], np.sin, order=7)
+    with pytest.raises(InputError, match="input"):
         ns.Servo(lambda t, q: q[1], np.sin, order=3)
     with pytest.raises(InputError, match="wanted"):
         ns.Servo(lambda t, q: q[1], 1.0)

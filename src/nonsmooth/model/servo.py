@@ -1,11 +1,12 @@
 """Servo constraints: an output of the system follows a wanted course, brought about by inputs (Compere 2001, eqs. (3.1)-(3.3), (3.18)).
 
-    output(t, q) = wanted(t)        relative order 2: the input appears in the second derivative
+    output(t, q) = wanted(t)        relative order 2: the input appears in the second derivative; or in a later one, up to the sixth
     output(t, q, u) = wanted(t)     relative order 1
 
 Without `input` the forces act along the gradient of the output (an ideal drive): such a servo is a rheonomic constraint and runs with
 every scheme. With ``input(t, q)``, the directions E(q) along which actuators push, it is a problem of inverse dynamics,
-M u' = h + E tau + ..., for `sliding-mode`; it has a solution where the inputs reach the output, that is where W^T M^-1 E is regular.
+M u' = h + E tau + ..., for `sliding-mode`; it has a solution where the inputs reach the output, for order 2 where W^T M^-1 E is regular.
+Where they do so through springs (a flexible joint: order 4), the order has to be said.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ import numpy as np
 from nonsmooth.errors import InputError, RangeError
 from nonsmooth.model.elements import Joint, NonholonomicConstraint
 
+HIGHEST = 6  # relative order
+
 
 @dataclass
 class PositionServo(Joint):
-    """A `Servo` of relative order 2."""
+    """A `Servo` of relative order 2 or more."""
 
     input: Callable | None = None
+    order: int = 2
 
 
 @dataclass
@@ -47,27 +51,35 @@ def Servo(
         What the output is to be, a number or an array of m numbers; smooth.
     input : callable ``input(t, q[, p]) -> (n,) or (n, m)``
         Directions E of the inputs; by default the gradient of the output.
-    order : {2, 1}
-        Relative order: derivatives of the output until the input appears.
+    order : {2, 1, 3, 4, 5, 6}
+        Relative order: derivatives of the output until the input appears. Above 2 `input` is needed, and the start must agree with
+        the derivatives of `wanted` up to order - 1.
     name : str
 
     Returns
     -------
     PositionServo or VelocityServo
-        For ``joints=`` (order 2) or ``nonholonomic=`` (order 1) of a `MechanicalSystem`. Mean inputs of the steps are ``result.forces()``.
+        For ``joints=`` (order 2 and more) or ``nonholonomic=`` (order 1) of a `MechanicalSystem`. Mean inputs of the steps
+        are ``result.forces()``.
     """
     for value, label in ((output, "output"), (wanted, "wanted")):
         if not callable(value):
             raise InputError(f"`{label}` of a Servo is {value!r}: a function is wanted.")
     if input is not None and not callable(input):
         raise InputError(f"`input` of a Servo is {input!r}: a function is wanted.")
-    if order not in (1, 2) or isinstance(order, bool):
+    if order not in range(1, HIGHEST + 1) or isinstance(order, bool):
         raise RangeError(
-            f"`order` of a Servo is {order!r}: outputs of a mechanical system have relative order 2 (positions) or 1 (velocities)."
+            f"`order` of a Servo is {order!r}: outputs have relative order 1 (velocities), 2 (positions), or 3 to {HIGHEST} (positions "
+            "that the input reaches through springs)."
+        )
+    if order > 2 and input is None:
+        raise InputError(
+            f"a Servo of order {order} needs an `input`: forces along its own gradient reach an output at once, order 2."
         )
     constraint = _difference(output, wanted, takes_u=order == 1)
-    kind = PositionServo if order == 2 else VelocityServo
-    return kind(constraint, name=name, input=input)
+    if order == 1:
+        return VelocityServo(constraint, name=name, input=input)
+    return PositionServo(constraint, name=name, input=input, order=order)
 
 
 def _difference(output, wanted, takes_u):

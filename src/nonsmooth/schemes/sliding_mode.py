@@ -19,6 +19,7 @@ from nonsmooth.errors import AdjustmentWarning, InputError, ModelError, NonFinit
 from nonsmooth.integrators.tableaus import ALIASES, METHODS
 from nonsmooth.model.start import CONSISTENCY, length_scale
 from nonsmooth.schemes.base import Plan, Scheme, checked_step
+from nonsmooth.schemes.high_order import HighOrder, check_scheme, orders_of, refuse_start
 from nonsmooth.schemes.run import ConstantStepRun, SchemeRun
 
 FORMS = ("equivalent", "newton", None)
@@ -177,10 +178,16 @@ class SlidingModeRun(SchemeRun):
         size, method = model.size(), get_method(scheme.integrator)
         n, n_x = model.laws.n_rows, model.n_q + model.n_u
         self.integration = Integration(method, core.unknowns(size), 0, core.constrained_field)
-        check_inputs(model, t, q)
+        orders = orders_of(model)
+        check_inputs(model, t, q, orders)
         inputs = getattr(model, "inputs", None)
+        self.high = None
+        if orders.max() > 2:
+            check_scheme(scheme, model, t)
+            self.high = HighOrder(orders, core.unknowns(size))
+        more = self.high.parts() if self.high else {"find": 0, "outputs": 0}
         at = address_record(
-            solver=self.integration.reference, inputs=0 if inputs is None else (inputs, MATRIX)
+            solver=self.integration.reference, inputs=0 if inputs is None else (inputs, MATRIX), **more
         )
         self.own, self._inputs = core.make_own(size, at), inputs
         super().__init__(
@@ -203,6 +210,8 @@ class SlidingModeRun(SchemeRun):
             solver.atol[:n_x] = rtol * np.maximum(scale, self._kind_scale(q, u))
         self._set_control(scheme, core, method, inputs)
         self._set_surfaces(scheme, t, q, u)
+        if self.high is not None:
+            self._set_outputs(scheme, t, q, u)
         self.info.order = method.order
 
     def _kind_scale(self, q, u):
@@ -239,6 +248,18 @@ class SlidingModeRun(SchemeRun):
             state.own[1 : 1 + n] = ~off
         state.own[1 + n : 1 + n + q.size + u.size] = self._start_sizes(t, q, u)
         self.clock.first = 0 if n else 1
+
+    def _set_outputs(self, scheme, t, q, u):
+        """Outputs of high order are not switched to their surfaces: they come there by themselves."""
+        orders, n = self.high.orders, self.model.laws.n_rows
+        self.own.order[:] = orders
+        there = (
+            self.high.begin(self, t, q, u) & (self.state.modes[:n] == 1) & (self.state.own[1 : 1 + n] > 0.5)
+        )
+        refuse_start(self.model.laws.name, orders, there, scheme.reaches)
+        self.own.control.highest, self.own.control.status = int(orders.max()), 0
+        self.state.modes[:n][orders > 2] = 1
+        self.state.own[1 : 1 + n][orders > 2] = there[orders > 2]
 
     def _start_sizes(self, t, q, u):
         """Sizes of the components to begin with: their own; where all of a kind are zero, a part of what the motion will make of them."""
@@ -286,7 +307,7 @@ class SlidingModeRun(SchemeRun):
         }
         found = {
             "largest_adjustment": float(control.largest), "beyond_bound": int(control.beyond), "beyond_bound_t": float(control.t_beyond),
-            "reached": self.reached,
+            "reached": self.reached, "orders": orders_of(self.model),
         }  # fmt: skip
         return super().totals() | work | found
 
@@ -311,23 +332,27 @@ def refuse_laws(model) -> None:
         )
 
 
-def check_inputs(model, t, q) -> None:
-    """Every output needs inputs that reach it: W^T M^-1 E must be regular where the constraints are independent."""
-    if getattr(model, "inputs", None) is None:
+def check_inputs(model, t, q, orders) -> None:
+    """Every output needs inputs that reach it: W^T M^-1 E must be regular where the constraints are independent. (Outputs of `orders` above
+    two are looked at later.)"""
+    if getattr(model, "inputs", None) is None or np.all(orders > 2):
         return
     WT, _ = model.directions(t, q)
     E = WT.copy()
     model.inputs(float(t), np.ascontiguousarray(q), np.zeros(model.n_u), model.parameters.flat, E)
+    rows = np.flatnonzero(orders <= 2)
+    WT, E = WT[rows], E[rows]
     GB = WT @ np.linalg.solve(model.mass_matrix(t, q), E.T)
     size = np.linalg.norm(WT, axis=1)[:, None] * np.linalg.norm(E, axis=1)[None, :]
     GB = GB / np.where(size > 0.0, size, 1.0)
     scale = np.max(np.abs(GB), initial=0.0)
     values = np.linalg.svd(GB, compute_uv=False)
     if scale == 0.0 or values[-1] <= 1e-10 * values[0]:
-        worst = int(np.argmin(np.max(np.abs(GB), axis=1)))
+        worst = int(rows[np.argmin(np.max(np.abs(GB), axis=1))])
         raise ModelError(
             f"the relative order of output {model.laws.name[worst]!r} is not defined: its inputs do not reach it in two derivatives "
-            f"(smallest singular value of W^T M^-1 E {values[-1]:.3g}, largest {values[0]:.3g}); choose other inputs or another output."
+            f"(smallest singular value of W^T M^-1 E {values[-1]:.3g}, largest {values[0]:.3g}); Servo(..., order=3) or more, or "
+            "choose other inputs or another output."
         )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from nonsmooth._core.calls.model_functions import call_matrix, call_vector
 from nonsmooth._core.calls.parts import part
 from nonsmooth._core.integrators.records import FIELD
-from nonsmooth._core.jit import address_record, by_reference, phase, scalars
+from nonsmooth._core.jit import address_record, by_reference, caller, f8_1, float64, int64, phase, scalars
 from nonsmooth._core.linalg.elimination import solve_by_rank
 from nonsmooth._core.linalg.small import cholesky, solve_lower, solve_lower_transposed
 from nonsmooth._core.records.scene import EXAMPLE, scene_at
@@ -43,6 +43,7 @@ Control = scalars(
     mass_weighted=int,
     controlled=int,  # steps chosen by their error
     has_inputs=int,
+    highest=int,  # relative order of outputs, if one is above two (`relative_order`)
     order=int,
     rtol=float,
     bound=float,  # constant C of the bound on the adjustment
@@ -56,6 +57,7 @@ Control = scalars(
     at_begin=int,  # the input is being found that is frozen for the stages
     first=int,
     settling=int,  # positions are put onto a constraint for the first time
+    probing=int,  # inputs of outputs of high order are held: their derivatives are being found
     silent=int,  # an instant inside a step: nothing is counted
     h=float,  # length of the piece just taken
     fast=float,  # 1 / time scale of the motion
@@ -71,7 +73,7 @@ Control = scalars(
 class SlidingMode(NamedTuple):
     """The scheme's own record. `y` is (q, u, impulses of the constraints, work of the forces, work of the constraints)."""
 
-    at: Any  # addresses: solver, inputs
+    at: Any  # addresses: solver, inputs; of outputs of high order what finds them and its record
     control: Any
     y: np.ndarray
     q: np.ndarray
@@ -96,6 +98,8 @@ class SlidingMode(NamedTuple):
     x: np.ndarray
     rows: np.ndarray
     columns: np.ndarray
+    tau: np.ndarray  # inputs of outputs of high order, by row
+    order: np.ndarray  # relative order of each row
     la_0: np.ndarray
     la: np.ndarray
     q_before: np.ndarray  # before the adjustment
@@ -108,9 +112,9 @@ def make_own(size, at):
     """The record for a model of that size."""
     n_q, n_u, n = size.n_q, size.n_u, max(size.n_rows, 1)
     by_row = {name: np.zeros(n) for name in (
-        "sigma", "eta", "side", "Phi", "kappa", "gamma", "s", "s_begin", "terms", "length", "length_E", "b", "x", "la_0", "la",
+        "sigma", "eta", "side", "Phi", "kappa", "gamma", "s", "s_begin", "terms", "length", "length_E", "b", "x", "la_0", "la", "tau",
     )}  # fmt: skip
-    ints = {name: np.zeros(n, dtype=np.int64) for name in ("settled", "rows", "columns")}
+    ints = {name: np.zeros(n, dtype=np.int64) for name in ("settled", "rows", "columns", "order")}
     wide = {name: np.zeros((n, n_u)) for name in ("E", "YE", "F")}
     return SlidingMode(
         at=at, control=Control(), y=np.zeros(unknowns(size)), q=np.zeros(n_q), u=np.zeros(n_u), A=np.zeros((n, n)),
@@ -123,19 +127,26 @@ def unknowns(size):
     return int(size.n_q + size.n_u + size.n_rows + 2)
 
 
-_, own_at = by_reference(make_own(EXAMPLE.model.size, address_record(solver=0, inputs=0)))
+_, own_at = by_reference(make_own(EXAMPLE.model.size, address_record(solver=0, inputs=0, find=0, outputs=0)))
+
+# Finds inputs of outputs of high order: (scene, t, y) -> status
+FIND = int64(int64, float64, f8_1)
+call_find = caller(FIND)
 
 
 @part(FIELD)
 def constrained_field(at_scene, t, y, out):
     """x' = f + B la of (3.14), the rates of impulses and work beside it. Trouble is kept in ``control.status``."""
     scene = scene_at(at_scene)
-    own, size = own_at(scene.at.own), scene.model.size
+    own, size, status = own_at(scene.at.own), scene.model.size, OK
+    if own.control.highest > 2 and not own.control.probing:
+        status = call_find(own.at.find, at_scene, t, y)
     for i in range(size.n_q):
         own.q[i] = y[i]
     for i in range(size.n_u):
         own.u[i] = y[size.n_q + i]
-    status = at_point(scene, own, t)
+    if status == OK:
+        status = at_point(scene, own, t)
     if status == OK:
         status = acceleration_terms(scene, own, t)
     if status == OK:
@@ -309,6 +320,10 @@ def solve_input(scene, own):
         own.b[i] /= own.length[i]
         for j in range(n):
             own.A[i, j] = dot(work.Y[i], own.YE[j], size.n_u) / (own.length[i] * own.length_E[j])
+        if own.order[i] > 2:  # its input is known
+            own.b[i] = own.tau[i] * own.length_E[i]
+            for j in range(n):
+                own.A[i, j] = 1.0 if i == j else 0.0
     rank = solve_by_rank(own.A, own.b, own.x, own.rows, own.columns, n, DEPENDENT)
     for k in range(rank, n):
         if not abs(own.b[k]) <= CONFLICT * largest:

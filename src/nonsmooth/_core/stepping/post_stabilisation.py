@@ -20,6 +20,7 @@ from nonsmooth._core.stepping.equivalent_control import DEPENDENT, at_point, dot
 from nonsmooth._core.stepping.projection import shift
 
 ROUNDING = 1e-13  # of the motion, always allowed
+DIFFERENCES = 1e-10  # the same where inputs are found by differences (`relative_order`)
 KIND = 1e-4  # least size of a component beside others of its kind
 
 
@@ -51,7 +52,8 @@ def post_stabilise(scene, own, t, dt):
 def uncertainty(own, dt):
     """How far a step of length dt may be off, relative to the motion."""
     control = own.control
-    return max(control.bound * max((dt * control.fast) ** (control.order - 1), control.rtol), ROUNDING)
+    rounding = DIFFERENCES if control.highest > 2 else ROUNDING
+    return max(control.bound * max((dt * control.fast) ** (control.order - 1), control.rtol), rounding)
 
 
 @phase
@@ -67,7 +69,10 @@ def settle(scene, own, limit):
     for i in range(size.n_joints):
         if own.settled[i] or own.side[i] != 0.0:
             continue
-        distance = abs(own.Phi[i]) / norm(scene.work.WT[i], size.n_u)
+        length = norm(scene.work.WT[i], size.n_u)
+        distance = abs(own.Phi[i]) / length
+        if own.order[i] > 2 and abs(own.gamma[i]) > limit * u_max * length:
+            continue  # its velocity is not there yet
         if distance <= limit * q_max and own.sigma[i] * distance <= limit * u_max:
             own.settled[i] = 1
             own.control.settling = 1
@@ -104,7 +109,8 @@ def move_velocities(scene, own):
     """(3.28)."""
     size, du = scene.model.size, scene.work.du
     for i in range(size.n_rows):
-        own.b[i] = own.s[i] if own.side[i] == 0.0 else 0.0
+        left_alone = own.side[i] != 0.0 or (own.order[i] > 2 and not own.settled[i])
+        own.b[i] = 0.0 if left_alone else own.s[i]
     move(scene, own, size.n_rows)
     for k in range(size.n_u):
         own.u[k] -= du[k]
