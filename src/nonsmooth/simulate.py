@@ -156,6 +156,7 @@ def simulate(
         scheme = with_sensitivities(scheme, checked_names(sensitivities), output is not None or given)
     (t_0, t_1), segments = request.t_span, request.segments(scheme)
     with first_use(scheme.name, progress, getattr(scheme, "compile_seconds", None)), system.running():
+        system.pieces.cut(request.borders())
         model = system.bind(t_0, q, u)
         scheme, why = handed_over(scheme, model) if method is None else (scheme, "")
         q, u = _consistent(model, scheme, request, q, u, project, resolve)

@@ -16,11 +16,16 @@ from numba import objmode, typeof, types
 from numba.core import errors as numba_errors
 from numba.extending import intrinsic
 
+from nonsmooth._core.compiler import tables  # noqa: F401  (tells Numba)
 from nonsmooth._core.compiler.arrays import (
+    array_in,
+    cell_at,
     complexes_at,
     floats_at,
     matrix_at,
+    new_cell,
     parameter_unpacker,
+    put,
     static_array,
     word,
 )
@@ -73,6 +78,7 @@ __all__ = [
     "address",
     "address_record",
     "addresses",
+    "array_in",
     "atomic_add",
     "atomic_load",
     "atomic_replace",
@@ -84,6 +90,7 @@ __all__ = [
     "call_python",
     "callable_inside",
     "caller",
+    "cell_at",
     "checked_dispatcher",
     "code_of",
     "complex128",
@@ -101,11 +108,13 @@ __all__ = [
     "kernel",
     "known_to_numba",
     "matrix_at",
+    "new_cell",
     "noinline",
     "numba_errors",
     "objmode",
     "parameter_unpacker",
     "phase",
+    "put",
     "record_of",
     "scalars",
     "static_array",

@@ -11,6 +11,8 @@ these points holds everywhere.) Otherwise
 The factor s is 1e-3, accurate to about 1e-11 of the function's size, unless the function changes on a much shorter scale
 than its argument (a wall that shakes at high frequency, time in seconds where microseconds matter): then the s between 1e-3 and
 1e-13 is taken at which two successive values of s agree best. Which source was used is kept by name for the audit.
+
+Functions are asked within the span of the run alone, and differences in time do not reach across its breakpoints (`pieces`).
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ import numpy as np
 from nonsmooth._core.calls.model_functions import ModelFunction
 from nonsmooth._core.calls.rows import rows_of
 from nonsmooth._core.derivatives import jacobians
-from nonsmooth._core.derivatives.jacobians import COMPLEX_STEP
+from nonsmooth._core.derivatives.jacobians import COMPLEX_STEP, ONE_SIDED
+from nonsmooth._core.derivatives.pieces import CENTRAL, Pieces, side_of_stencil
 from nonsmooth._core.jit import JIT_ENABLED, MATRIX, VECTOR, static_array
 from nonsmooth.model.functions import UserFunction
 
@@ -38,9 +41,12 @@ class Differentiator:
     Parameters
     ----------
     t0, q0, u0, p : start time, coordinates, velocities, flat parameters
+    pieces : Pieces, optional
+        Of the time axis.
     """
 
-    def __init__(self, t0, q0, u0, p):
+    def __init__(self, t0, q0, u0, p, pieces: Pieces | None = None):
+        self.pieces = pieces or Pieces()
         self.t0, self.q0, self.u0, self.p = float(t0), np.array(q0, float), np.array(u0, float), p
         self.keep: list[Any] = []  # scratch arrays that compiled code points into
         self.sources: dict[str, str] = {}
@@ -85,6 +91,7 @@ class Differentiator:
     def points(self):
         """Points (t, q, u) at which derivatives are compared: the start, two nearby, and two far away with other signs."""
         rng = np.random.default_rng(20081)
+        later = min(0.013, 0.1 * (self.pieces.around(self.t0)[1] - self.t0))
         for trial in range(5):
             reach = (0.0, 0.05, 0.05, 1.5, 1.5)[trial]
             keep = 0.0 if reach > 1.0 else 1.0
@@ -94,7 +101,7 @@ class Differentiator:
             u = keep * self.u0 + (
                 reach * self.scales["u"] * rng.uniform(-1, 1, self.u0.size) if trial else 0.0
             )
-            yield self.t0 + 0.013 * trial, q, u
+            yield self.t0 + later * trial, q, u
 
     def jacobian(self, f: UserFunction, variable: str, rows: slice, label: str):
         """Writer of d f/d`variable` ("q" or "u"), shape (m, n), into `rows` of a matrix."""
@@ -138,7 +145,7 @@ class Differentiator:
             try:
                 with np.errstate(all="ignore"):
                     size = np.max(np.abs(f.call(t, q, u, self.p)), initial=0.0)
-                    values = [_python_slope(f, variable, t, q, u, self.p, direction, s) for s in FACTORS]
+                    values = [self._slope(f, variable, t, q, u, direction, s) for s in FACTORS]
             except (ArithmeticError, ValueError):  # outside the domain of the function: says nothing
                 continue
             noise = [100 * EPS * size / s for s in FACTORS]
@@ -149,6 +156,23 @@ class Differentiator:
             if np.all(np.isfinite(values)):
                 found.append((t, q, u, direction, values, noise, size))
         return found
+
+    def _slope(self, f: UserFunction, variable, t, q, u, direction, s):
+        """df/d`variable` times `direction` by differences with the step `s`, through plain Python calls, shape (m,)."""
+        p = self.p
+        if variable == "q":
+            return _richardson(lambda x: f.call(t, x, u, p), q, s * direction) / s
+        if variable == "u":
+            return _richardson(lambda x: f.call(t, q, x, p), u, s * direction) / s
+        at = lambda x: f.call(x, q, u, p)  # noqa: E731
+        a, b = self.pieces.around(t)
+        h = min(s * abs(direction[0]), 0.125 * (b - a))
+        side = side_of_stencil(t, a, b, h, 2.0 * h)
+        if side == CENTRAL:
+            return _richardson(at, t, h) / h * direction[0]
+        distance = 0.5 * h * side
+        rate = sum(weight * at(t + k * distance) for k, weight in enumerate(ONE_SIDED)) / (12.0 * distance)
+        return rate * direction[0]
 
     def _agree(self, candidate, trials, rows, shape):
         """Whether the compiled `candidate` agrees with the differences of one step size at every point."""
@@ -197,21 +221,17 @@ class Differentiator:
         self._chosen.append((f, variable, chosen))  # and again for other starts and parameters
         value = f.writer(self.q0, self.u0, self.t0)
         work = [np.zeros(size) for size in (self.q0.size, self.u0.size, m, m, m)]
-        return [value, m, int(variable == "q"), *work, self.scales[variable], chosen]
+        return [value, m, int(variable == "q"), *work, self.scales[variable], chosen, self.pieces.cell]
 
 
-def _python_slope(f: UserFunction, variable, t, q, u, p, direction, s):
-    """Richardson's difference along `direction` with the step `s`, by plain Python calls, shape (m,)."""
+def _richardson(f, x, move):
+    """Difference quotient of f around x, times `move`: of fourth order in it."""
     d = []
-    for step in (s, 0.5 * s):
-        f_p_m, moved = [], []
-        for move in (step * direction, -step * direction):
-            point = {"t": t, "q": q, "u": u}
-            point[variable] = t + move[0] if variable == "t" else point[variable] + move
-            f_p_m.append(f.call(point["t"], point["q"], point["u"], p))
-            moved.append(point[variable])
-        way = (moved[0] - moved[1]) / direction[0] if variable == "t" else 2.0 * step
-        d.append((f_p_m[0] - f_p_m[1]) / (way if way != 0.0 else 2.0 * step))
+    for step in (move, 0.5 * move):
+        after, before = x + step, x - step
+        # (instants may be rounded)
+        way = (after - before) / (2.0 * step) if np.ndim(x) == 0 and after != before else 1.0
+        d.append((f(after) - f(before)) / (2.0 * way) * (2.0 if d else 1.0))
     return (4.0 * d[1] - d[0]) / 3.0
 
 

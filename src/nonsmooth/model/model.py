@@ -109,7 +109,7 @@ class Model(PlainAnswers, DerivativeAnswers, ModelLaws):
     @property
     def differentiator(self) -> Differentiator:
         if "differentiator" not in self._compiled:
-            made = Differentiator(self._t0, self._q0, self._u0, self.parameters.flat)
+            made = Differentiator(self._t0, self._q0, self._u0, self.parameters.flat, self.system.pieces)
             self._compiled["differentiator"] = made
         return self._compiled["differentiator"]
 

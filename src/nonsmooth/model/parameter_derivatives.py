@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonsmooth._core.derivatives.along_motion import derivative_along
+from nonsmooth._core.derivatives.pieces import Pieces
 from nonsmooth._core.jit import MATRIX, VECTOR, address, static_array, user_kernel
 
 
@@ -30,6 +31,9 @@ def by_parameters(writer, m: int, differ):
     typical = np.where(differ.p != 0.0, np.abs(differ.p), 1.0)
     differ.keep.append(typical)
     scale = static_array(typical)
+    all_of_time = Pieces()  # time is held
+    differ.keep.append(all_of_time)
+    everywhere = static_array(all_of_time.cell)
 
     def write(t, q, u, p, out):
         held, d, slope, size = q_held(), direction(), column(), scale()
@@ -38,7 +42,7 @@ def by_parameters(writer, m: int, differ):
             held[j] = q[j]
         for j in range(n_p):
             d[j] = max(abs(p[j]), size[j])
-            derivative_along(f, 1, 1.0, t, p, d, zero(), u, p, x_work(), work(), slope)
+            derivative_along(f, 1, 1.0, everywhere(), t, p, d, zero(), u, p, x_work(), work(), slope)
             for i in range(m):
                 out[i, j] = slope[i] / d[j]
             d[j] = 0.0

@@ -31,7 +31,9 @@ from nonsmooth._core.derivatives.along_motion import (
     FIRST_STEP,
     N_LARGER,
     N_SMALLER,
+    ONE_SIDED,
     ROUNDING,
+    SECOND_POWER,
     SHRINK,
     SIGNIFICANT,
     ULPS,
@@ -41,6 +43,7 @@ from nonsmooth._core.derivatives.along_motion import (
     nothing,
     time_of_motion,
 )
+from nonsmooth._core.derivatives.pieces import CENTRAL, NOWHERE, Pieces, side_of_stencil
 from nonsmooth._core.jit import VECTOR, addresses, static_array, user_kernel
 from nonsmooth.model.derivatives import COMPLEX_STEP, Differentiator
 from nonsmooth.model.functions import UserFunction, chain
@@ -137,17 +140,22 @@ class QuadraticTerm:
     def differences(self, rows: Rows, t, q, u, p) -> tuple[np.ndarray, np.ndarray]:
         """kappa of some rows by differences along the motion, and an estimate of the error."""
         v = self.velocity(t, q, u, p)
-        T = self._time(rows, t, q, v)
+        T, room = self._time(rows, t, q, v), self._room(rows, t)
         if rows.value is None:
             velocity = lambda t, q, u: self.velocity(t, q, u, p)  # noqa: E731
             gamma = lambda t, q: rows.gamma(t, q, u, p, velocity)  # noqa: E731
-            return extrapolated(lambda s: gamma(t + s, q + s * v), 1, T, rounding(gamma, t, q))
+            return extrapolated(lambda s: gamma(t + s, q + s * v), 1, T, rounding(gamma, t, q, *room), *room)
         w = np.zeros(self.n_q)
         if self.kinematics is not None:
-            w = extrapolated(lambda s: self.velocity(t + s, q + s * v, u, p), 1, T)[0]
+            w = extrapolated(lambda s: self.velocity(t + s, q + s * v, u, p), 1, T, 0.0, *room)[0]
         value = rows.value
-        blur = rounding(lambda t, q: value.call(t, q, u, p), t, q)
-        return extrapolated(lambda s: value.call(t + s, q + s * v + 0.5 * s * s * w, u, p), 2, T, blur)
+        blur = rounding(lambda t, q: value.call(t, q, u, p), t, q, *room)
+        return extrapolated(lambda s: value.call(t + s, q + s * v + 0.5 * s * s * w, u, p), 2, T, blur, *room)
+
+    def _room(self, rows: Rows, t) -> tuple[float, float]:
+        """How far functions may be asked before and after t (motion along them may be slow, where they do not read time)."""
+        a, b = self.differ.pieces.around(t) if rows.rheonomic else (-np.inf, np.inf)
+        return t - a, b - t
 
     # -- compiled ---------------------------------------------------------------------------------------------------
 
@@ -200,7 +208,9 @@ class QuadraticTerm:
         """Rate along the motion of a compiled gamma, as the writer will find it."""
         v = self.velocity(t, q, u, p)
         T = self._time(rows, t, q, v)
-        return extrapolated(lambda s: self._called(gamma, t + s, q + s * v, u, p), 1, T)[0]
+        return extrapolated(
+            lambda s: self._called(gamma, t + s, q + s * v, u, p), 1, T, 0.0, *self._room(rows, t)
+        )[0]
 
     def _time(self, rows, t, q, v):
         scales = self.differ.scales
@@ -376,35 +386,45 @@ class QuadraticTerm:
         q_work, v_work, w_work, zero = (differ._scratch(n_q) for _ in range(4))
         work, work_q = differ._scratch((9, n_rows)), differ._scratch((9, n_q))
         scale_q, scale_t = static_array(differ.scales["q"]), static_array(differ.scales["t"])
-        differ.keep.append(places)
+        cut = differ.pieces if rheonomic else Pieces()
+        pieces = static_array(cut.cell)
+        differ.keep += [places, cut]
 
         def write(t, q, u, p, out):
             v, w, kappa, rows = v_work(), w_work(), found(), row_list()
             moving(t, q, u, p, v)
             T = time_of_motion(t, q, v, scale_q(), scale_t()[0], rheonomic)
             if curved:  # w = q'' at fixed u
-                derivative_along(f_moving, 1, T, t, q, v, zero(), u, p, q_work(), work_q(), w)
-            derivative_along(f, order, T, t, q, v, w, u, p, q_work(), work(), kappa)
+                derivative_along(f_moving, 1, T, pieces(), t, q, v, zero(), u, p, q_work(), work_q(), w)
+            derivative_along(f, order, T, pieces(), t, q, v, w, u, p, q_work(), work(), kappa)
             for k in range(rows.size):
                 out[rows[k]] = kappa[rows[k]]
 
         return user_kernel(write, VECTOR)
 
 
-def rounding(f, t: float, q: np.ndarray) -> np.ndarray:
+def rounding(f, t: float, q: np.ndarray, before: float = np.inf, after: float = np.inf) -> np.ndarray:
     """What rounding of arguments does to the values of f(t, q): `rounding_along` in NumPy."""
     change, value, sign = ULPS * 2.2e-16, f(t, q), np.where(np.arange(q.size) % 2 == 0, 1.0, -1.0)
-    moved = f(t * (1 + change), q * (1 + change)), f(t * (1 - change), q * (1 + change * sign))
+    later, earlier = (t * (1 + c) if -before <= t * c < after else t for c in (change, -change))
+    moved = f(later, q * (1 + change)), f(earlier, q * (1 + change * sign))
     return np.max([np.abs(new - value) for new in moved], axis=0) * (ROUNDING / change)
 
 
-def extrapolated(f, order: int, T: float, noise: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
+def extrapolated(
+    f, order: int, T: float, noise: Any = 0.0, before: float = np.inf, after: float = np.inf
+) -> tuple[np.ndarray, np.ndarray]:
     """Derivative of order 1 or 2 of f(s) at s = 0 and an estimate of its error: `derivative_along` in NumPy."""
-    if order == 1:
-        difference = lambda h: (f(h) - f(-h)) / (2.0 * h)  # noqa: E731
-    else:
-        f_0 = f(0.0)
-        difference = lambda h: ((f(h) - f_0) + (f(-h) - f_0)) / (h * h)  # noqa: E731
+    f_0 = f(0.0)
+
+    def difference(h, side):
+        if side != CENTRAL:
+            values = [f_0, *(f(k * side * h) for k in range(1, order + 2))]
+            return sum(w * x for w, x in zip(ONE_SIDED[order - 1], values)) / (side * h) ** order
+        if order == 1:
+            return (f(h) - f(-h)) / (2.0 * h)
+        return ((f(h) - f_0) + (f(-h) - f_0)) / (h * h)
+
     value: Any = np.nan
     doubt: Any = np.inf
     ratio: Any = np.inf
@@ -413,11 +433,15 @@ def extrapolated(f, order: int, T: float, noise: Any = 0.0) -> tuple[np.ndarray,
         if flat and power > 0:
             continue
         h = FIRST_STEP[order - 1] * T * SHRINK**power
-        d = [difference(h), difference(0.5 * h), difference(0.25 * h)]
-        before, fourth = (4.0 * d[1] - d[0]) / 3.0, (4.0 * d[2] - d[1]) / 3.0
-        sixth = (16.0 * fourth - before) / 15.0
-        blur = np.maximum(ROUNDING * np.abs(f(0.25 * h)), noise)
-        new = 0.5 * np.abs(fourth - before) + blur / (0.25 * h) ** order
+        side = side_of_stencil(0.0, -before, after, h, (1 + order) * h)
+        if side == NOWHERE:
+            continue
+        d = [difference(step, side) for step in (h, 0.5 * h, 0.25 * h)]
+        third, fourth = (4.0 * d[1] - d[0]) / 3.0, (4.0 * d[2] - d[1]) / 3.0
+        power_2 = SECOND_POWER[0 if side == CENTRAL else 1]
+        sixth = (power_2 * fourth - third) / (power_2 - 1.0)
+        blur = np.maximum(ROUNDING * np.abs(f_0), noise)
+        new = 0.5 * np.abs(fourth - third) + blur / (0.25 * h) ** order
         with np.errstate(divide="ignore", invalid="ignore"):
             r = np.where(sixth != 0.0, new / np.abs(sixth), np.where(new > 0.0, 1.0, 0.0))
             known = (power < 0) & (ratio < SIGNIFICANT)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from nonsmooth._core.derivatives.pieces import Pieces
 from nonsmooth.errors import InputError, IntegrationError, ModelError, NonFiniteError, RangeError
 from nonsmooth.model.drawing import Shape, as_shapes
 from nonsmooth.model.elements import Contact, FrictionElement, Joint, NonholonomicConstraint, SetValuedElement
@@ -126,7 +127,8 @@ class MechanicalSystem:
         self.name = name
         self.draw = as_shapes(draw)
         self.sparsity = sparsity
-        # bound models by size of the state; shared by all systems made with `with_params`, as is the guard
+        self.pieces = Pieces()  # of the time axis, cut by runs
+        # bound models by size of the state; shared by all systems made with `with_params`, as are the guard and the pieces
         self._family: dict[tuple[int, int], Model] = {}
         self._guard = RunGuard()
         self._check_names()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nonsmooth._core.derivatives.pieces import Pieces
 from nonsmooth.errors import InputError, ModelError, NonFiniteError, ShapeError
 from nonsmooth.model.bodies.assembly import Assembly
 from nonsmooth.model.bodies.body import Body, Ground
@@ -75,6 +76,7 @@ class World:
         self._names: dict[str, Any] = {"ground": self.ground}
         self._numbers: dict[int, int] = {id(self.ground): 0}
         self._guard = RunGuard()
+        self.pieces = Pieces()  # of the time axis, cut by runs
         self.user_functions = UserFunctions(self.parameters, lambda: None)
         self._assembly: Assembly | None = None
 

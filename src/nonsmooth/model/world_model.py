@@ -51,7 +51,7 @@ class WorldModel:
         self.friction_of = [limit for limit in assembly.limits if limit.row in linked]
         self.bounds_of = [limit for limit in assembly.limits if limit.row not in linked]
         for own in assembly.user_rows:
-            own.bind(self._t0, self._q0, self._u0)
+            own.bind(self._t0, self._q0, self._u0, world.pieces.borders)
         self.plain_rows = PlainRows(assembly, assembly.rows)
         self.plain_forces = PlainForces(assembly, gravity, self.user_functions)
         self._made: dict[str, Any] = {}
@@ -88,7 +88,8 @@ class WorldModel:
     def differentiator(self) -> Differentiator:
         """For the functions of the user, and the scales of coordinates."""
         return self._once(
-            "differ", lambda: Differentiator(self._t0, self._q0, self._u0, self.parameters.flat)
+            "differ",
+            lambda: Differentiator(self._t0, self._q0, self._u0, self.parameters.flat, self.system.pieces),
         )
 
     def size(self):

@@ -226,8 +226,8 @@ class EventCapturingRun(SchemeRun):
 
     def begin_segment(self, t_begin: float, t_end: float) -> None:
         super().begin_segment(t_begin, t_end)
-        # forces may jump at a breakpoint: what sticks may slip, what is closed may open
-        self.own.control.jump = 1
+        # forces and surfaces may jump at a breakpoint: what sticks may slip, what is closed may open or be struck
+        self.own.control.jump = self.own.control.at_border = 1
         self.own.control.repeated = 0
         wanted = self.capture.control
         wanted.have_tangent = wanted.crossing = 0

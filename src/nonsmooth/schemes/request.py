@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike
 from typing import Any
 
@@ -73,9 +74,12 @@ class Request:
                 f"t + dt == t at t = {largest:g}, dt = {dt:g}: the step is below the resolution of time; shift the time axis or "
                 "use a larger step."
             )
-        inside = {float(t) for t in [*self.breakpoints, *instants] if t_0 < t < t_1}
-        ends = [t_0, *sorted(inside), t_1]
-        return list(zip(ends[:-1], ends[1:]))
+        return list(pairwise(self.borders(instants)))
+
+    def borders(self, instants: Any = ()) -> list[float]:
+        """Start, breakpoints inside the span and `instants`, end."""
+        t_0, t_1 = self.t_span
+        return [t_0, *sorted({float(t) for t in [*self.breakpoints, *instants] if t_0 < t < t_1}), t_1]
 
 
 def as_whole(name: str, value: Any) -> int:

@@ -3,11 +3,12 @@
 Where nothing is compiled, a record is a tuple, and addresses are the objects themselves.
 """
 
+import numpy as np
 from numba import typeof, types
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from nonsmooth._core.compiler.signatures import JIT_ENABLED, c16_1, complex128, f8_1, f8_2, float64
+from nonsmooth._core.compiler.signatures import JIT_ENABLED, c16_1, complex128, f8_1, f8_2, float64, i8_1
 
 
 @intrinsic
@@ -53,11 +54,46 @@ def _array_at(array_type):
 
 
 # ``word(record, k)`` is a word of a record; ``floats_at(address, n)``, ``matrix_at(address, m, n)``, ``complexes_at(address, n)``
-# are arrays whose addresses stand in one.
+# are arrays whose addresses stand in one, ``cell_at(address, 2)`` is a cell.
 word = _word_compiled if JIT_ENABLED else lambda record, k: record[k]
 floats_at = _array_at(f8_1) if JIT_ENABLED else lambda array, n: array
 matrix_at = _array_at(f8_2) if JIT_ENABLED else lambda array, m, n: array
 complexes_at = _array_at(c16_1) if JIT_ENABLED else lambda array, n: array
+cell_at = _array_at(i8_1) if JIT_ENABLED else lambda cell, n: cell
+
+
+@intrinsic
+def _array_in_compiled(typingctx, cell):
+    def codegen(context, builder, sig, args):
+        words = context.make_array(sig.args[0])(context, builder, args[0]).data
+        address, n = (builder.load(builder.gep(words, [context.get_constant(types.intp, k)])) for k in (0, 1))
+        view = context.make_array(f8_1)(context, builder)
+        itemsize = context.get_constant(types.intp, 8)
+        data = builder.inttoptr(address, view.data.type)
+        arrayobj.populate_array(
+            view, data=data, shape=[n], strides=[itemsize], itemsize=itemsize, meminfo=None
+        )
+        return view._getvalue()
+
+    return f8_1(cell), codegen
+
+
+# A cell holds an array of floats that can be replaced by another one while compiled code knows the cell: where it lies and its size
+# (without the compiler: the array itself). ``array_in(cell)`` is the array; whoever puts it in keeps it alive.
+array_in = _array_in_compiled if JIT_ENABLED else lambda cell: cell[0]
+
+
+def new_cell():
+    """A cell with an empty array in it."""
+    return np.zeros(2, dtype=np.int64) if JIT_ENABLED else [np.zeros(0)]
+
+
+def put(cell, array):
+    """Replace what is in a cell."""
+    if JIT_ENABLED:
+        cell[0], cell[1] = array.ctypes.data, array.size
+    else:
+        cell[0] = array
 
 
 def parameter_unpacker(record, shapes):

@@ -1,11 +1,13 @@
 """Derivatives of model functions by the complex step and by Richardson's differences (see `nonsmooth.model.derivatives`)."""
 
 from nonsmooth._core.calls.model_functions import call_vector
+from nonsmooth._core.derivatives.pieces import CENTRAL, piece_around, side_of_stencil
 from nonsmooth._core.jit import (
     COMPLEX_VECTOR,
     MATRIX,
     VECTOR,
     caller,
+    cell_at,
     complexes_at,
     floats_at,
     kernel,
@@ -18,9 +20,9 @@ COMPLEX_STEP = 1e-40
 call_complex = caller(COMPLEX_VECTOR)
 
 # records: code, function, number of its values, whether the derivative is by q (else by u), scratch arrays; differences take the
-# scales of what they vary and the step as a fraction of them
+# scales of what they vary, the step as a fraction of them and the pieces of time
 FUNCTION, VALUES, BY_Q, Q_WORK, U_WORK, VALUE = 1, 2, 3, 4, 5, 6
-PLUS, MINUS, COARSE, SCALES, FACTOR = 6, 7, 8, 9, 10
+PLUS, MINUS, COARSE, SCALES, FACTOR, PIECES = 6, 7, 8, 9, 10, 11
 
 
 @kernel(with_record(MATRIX), part=True)
@@ -93,13 +95,29 @@ def difference_jacobian(t, q, u, p, out, record):
         x[j] = x_j
 
 
+#: Weights of the derivative at the first of five equidistant nodes, times 12 and the distance: of order 4, as the central one.
+ONE_SIDED = -25.0, 48.0, -36.0, 16.0, -3.0
+
+
 @kernel(with_record(VECTOR), part=True)
 def difference_rate(t, q, u, p, out, record):
-    """df/dt = (4 D(h/2) - D(h)) / 3."""
+    """df/dt = (4 D(h/2) - D(h)) / 3, or the one-sided formula of the same order where time is cut beside t."""
     f, m = word(record, FUNCTION), word(record, VALUES)
     plus, minus = floats_at(word(record, PLUS), m), floats_at(word(record, MINUS), m)
     coarse = floats_at(word(record, COARSE), m)
+    a, b = piece_around(cell_at(word(record, PIECES), 2), t)
     h = floats_at(word(record, FACTOR), 1)[0] * floats_at(word(record, SCALES), 1)[0]
+    h = min(h, 0.125 * (b - a))  # so that there is room on one side
+    side = side_of_stencil(t, a, b, h, 2.0 * h)
+    if side != CENTRAL:
+        distance = 0.5 * h * side
+        for i in range(m):
+            out[i] = 0.0
+        for k in range(5):
+            call_vector(f, t + k * distance, q, u, p, plus)
+            for i in range(m):
+                out[i] += ONE_SIDED[k] / (12.0 * distance) * plus[i]
+        return
     for level in range(2):
         call_vector(f, t + h, q, u, p, plus)
         call_vector(f, t - h, q, u, p, minus)

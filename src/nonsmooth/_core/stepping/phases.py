@@ -22,6 +22,14 @@ from nonsmooth._core.records.status import (
 FORCED = 1e300
 #: Units in the last place of its terms by which a gap at rest can wander.
 GAP_ULPS = 16 * 2.0**-52
+#: Part of an instant that tells on which side of a breakpoint it lies.
+BLUR = 1e-15
+
+
+@phase
+def within_segment(scene, t, dt, instant):
+    """Where functions are asked in a step of length dt from t: before the end of a segment, not on it, since they may jump there."""
+    return min(instant, max(t, scene.ask.t_stop - BLUR * (abs(t) + dt)))
 
 
 @phase

@@ -116,8 +116,9 @@ class UserRows:
             **own,
         )
 
-    def bind(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
-        """To a start of the world: scales of derivatives follow."""
+    def bind(self, t: float, q: np.ndarray, u: np.ndarray, borders: np.ndarray) -> None:
+        """To a start of the world: scales of derivatives and pieces of time follow."""
+        self.system.pieces.cut(borders)
         self.model = self.system.bind(t, q[self.from_q], u[self.from_u])
 
     # -- laws --------------------------------------------------------------------------------------------------------------

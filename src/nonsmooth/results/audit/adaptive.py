@@ -38,6 +38,7 @@ from nonsmooth.results.audit.steps import Steps, evenly, get, impulse_rows, whol
 from nonsmooth.results.audit.sweeps import Paths, missed_contacts
 from nonsmooth.results.events import count_kinds, event_times, kind_code
 
+_BLUR = 2e-15  # of an instant: on which side of a breakpoint it lies
 _EPS = np.finfo(np.float64).eps
 _RESOLVED = 0.3  # the second integrator must know a step to this part of the tolerance
 _ALL = 100_000
@@ -123,6 +124,7 @@ class _AdaptiveAudit:
         self.newton = True
         self.struck_gap = 0.0
         self.t, self.q, self.u = result.t, result.q.T, result.u.T
+        self.ends = self.ends_of_steps(result)
         self.modes, self.order = result.modes.T, result.order
         self.instants = np.sort(event_times(result.events))
         self.complete = impulse_rows(result) == self.batch.n_rows
@@ -141,6 +143,15 @@ class _AdaptiveAudit:
         self.made = self.made_by_forces()
         # where bodies rest, forces and impulses cancel to rounding, which is no error of a step
         self.tolerance[n_q:] += _CANCELLED * self.made
+
+    def ends_of_steps(self, result: Any) -> np.ndarray:
+        """The instants of the columns as functions that jump at breakpoints see them at the end of a step: before, not on it."""
+        t, inside = self.t, event_times(result.events.of("breakpoint"))
+        if t.size == 0:
+            return t
+        self.batch.cut(np.concatenate([t[:1], inside, t[-1:]]))
+        cut = np.isin(t, np.append(inside, t[-1])) & (np.diff(t, prepend=t[0]) > 0.0)
+        return np.where(cut, t - _BLUR * (np.abs(t) + result.dt), t)
 
     def made_by_forces(self) -> np.ndarray:
         """Velocities that the forces alone would make in the longest step, measured by their energy, shape (n_u,)."""
@@ -215,7 +226,7 @@ class _AdaptiveAudit:
         k = k[evenly(k.size, self.most)]
         if k.size == 0:
             return _Work()
-        dt = self.t[k] - self.t[k - 1]
+        dt = self.ends[k] - self.t[k - 1]
         curved, varies = self.variable()
         error, work = np.full(k.size, np.nan), _Work()
         left = np.arange(k.size)
@@ -256,7 +267,7 @@ class _AdaptiveAudit:
     def one_by_one(self, k: int, curved: bool, varies: bool) -> float:
         """Error of the step to column k in tolerances, by an integrator that adapts its own steps; NaN if it gives up."""
         system = FixedModes(
-            self.batch, self.modes[k : k + 1], self.t[k : k + 1] - self.t[k - 1], curved, varies
+            self.batch, self.modes[k : k + 1], self.ends[k : k + 1] - self.t[k - 1], curved, varies
         )
         t, q, u = float(self.t[k - 1]), self.q[k - 1], self.u[k - 1]
         end = to_the_end(system, t, q, u, 0.1 * self.rtol, 0.1 * self.tolerance)
@@ -453,7 +464,7 @@ class _AdaptiveAudit:
         laws, batch = self.batch.laws, self.batch
         if k.size == 0 or batch.n_rows == 0:
             return
-        t, q, u, modes = self.t[k], self.q[k], self.u[k], self.modes[k]
+        t, q, u, modes = self.ends[k], self.q[k], self.u[k], self.modes[k]
         WT, zeta = batch.directions(t, q)
         gamma = np.abs(times(WT, u) + zeta)
         velocity = 0.0

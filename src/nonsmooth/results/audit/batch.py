@@ -28,6 +28,21 @@ class Batch:
         self.plain = hasattr(model, "batch_forces")
         self.core = None if self.plain else getattr(model, "core", None)
         self.has_kinematics = getattr(model, "f_kinematics", True) is not None
+        self.pieces = getattr(getattr(model, "system", None), "pieces", None)
+        self.borders = np.zeros(0) if self.pieces is None else self.pieces.borders  # of the last run
+
+    def cut(self, borders: np.ndarray) -> None:
+        """Functions may have kinks and jumps at these instants, and exist between the first and the last alone."""
+        self.borders = np.unique(borders)
+        if self.pieces is not None:  # the model takes differences itself
+            self.pieces.cut(self.borders)
+
+    def room(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How far functions are smooth before and after each instant."""
+        if self.borders.size < 2:
+            return np.full(t.shape, np.inf), np.full(t.shape, np.inf)
+        k = np.clip(np.searchsorted(self.borders, t, side="right"), 1, self.borders.size - 1)
+        return t - self.borders[k - 1], self.borders[k] - t
 
     def _values(self, name: str, shape: tuple[int, ...], t: np.ndarray, q: np.ndarray, u: np.ndarray):
         from nonsmooth._core.calls.batches import values_at  # compiled: only where a model is

@@ -70,7 +70,12 @@ def rates_of_directions(
         WT, zeta = batch.directions(t, q)
         return times(WT, u) + zeta
 
-    return rate_along(gamma, t, q, batch.q_dot(t, q, u), dt)
+    return rate_along(gamma, t, q, batch.q_dot(t, q, u), dt, batch.room(t))
+
+
+#: Weights of a first derivative of sixth order: around the point, and on one side of it.
+CENTRAL = {-3: -1.0 / 60.0, -2: 0.15, -1: -0.75, 1: 0.75, 2: -0.15, 3: 1.0 / 60.0}
+ONE_SIDED = {0: -2.45, 1: 6.0, 2: -7.5, 3: 20.0 / 3.0, 4: -3.75, 5: 1.2, 6: -1.0 / 6.0}
 
 
 def rate_along(
@@ -79,14 +84,28 @@ def rate_along(
     q: np.ndarray,
     q_dot: np.ndarray,
     dt: np.ndarray,
+    room: tuple[np.ndarray, np.ndarray],
 ) -> np.ndarray:
     """df/dt of f(t, q), shape (n, ...), along q', by differences of sixth order.
 
     Taken over a fiftieth of the time `dt` in which the motion is smooth: the error left in what the rate changes after that time is
-    some fifty roundings.
+    some fifty roundings. `room`: how far f may be asked before and after t; where that is not enough, one side has to do.
     """
-    s, total = 0.02 * dt, 0.0
-    for c, weight in ((1.0, 0.75), (2.0, -0.15), (3.0, 1.0 / 60.0)):
-        way = (c * s)[:, None] * q_dot
-        total = total + weight * (f(t + c * s, q + way) - f(t - c * s, q - way))
+    s = 0.02 * dt
+    around = (room[0] >= 3.0 * s) & (room[1] > 3.0 * s)
+    if around.all():
+        return _weighted(f, t, q, q_dot, s, CENTRAL)
+    side = np.where(room[1] >= room[0], 1.0, -1.0) * np.minimum(s, np.maximum(*room) / 7.0)
+    one_sided = _weighted(f, t, q, q_dot, side, ONE_SIDED)
+    if not around.any():
+        return one_sided
+    s = np.where(around, s, np.maximum(np.minimum(*room) / 4.0, 0.0))
+    central = _weighted(f, t, q, q_dot, s, CENTRAL)
+    return np.where(np.reshape(around, (-1,) + (1,) * (np.ndim(central) - 1)), central, one_sided)
+
+
+def _weighted(f, t, q, q_dot, s, weights) -> np.ndarray:
+    total = 0.0
+    for c, weight in weights.items():
+        total = total + weight * f(t + c * s, q + (c * s)[:, None] * q_dot)
     return total / np.reshape(s, (-1,) + (1,) * (np.ndim(total) - 1))

@@ -25,7 +25,7 @@ from nonsmooth.results.audit.checks import (
     relative,
     solved,
 )
-from nonsmooth.results.audit.joints import joint_drift
+from nonsmooth.results.audit.joints import joint_drift, rate_along
 from nonsmooth.results.audit.report import Audit
 from nonsmooth.results.audit.steps import Steps, evenly, get, impulse_rows, near_events, whole_steps
 from nonsmooth.results.audit.stiffness import force_change
@@ -468,13 +468,12 @@ def directions_against_gaps(audit: Audit, batch: Batch, s: Steps) -> None:
         return
     k = evenly(len(s), 50)
     t, q, u = s.t_B[k], s.q_B[k], s.u_B[k]
-    q_dot, h = batch.q_dot(t, q, u), 0.02 * (s.t_E[k] - t)
+    q_dot, dt = batch.q_dot(t, q, u), s.t_E[k] - t
     WT, zeta = batch.directions(t, q)
     claimed = (np.einsum("nri,ni->nr", WT, u) + zeta)[:, : batch.n_N]
-    way = h[:, None] * q_dot
-    found = (batch.gaps(t + h, q + way) - batch.gaps(t - h, q - way)) / (2.0 * h)[:, None]
+    found = rate_along(batch.gaps, t, q, q_dot, dt, batch.room(t))
     size = np.max(np.einsum("nri,ni->nr", np.abs(WT), np.abs(u))[:, : batch.n_N] + np.abs(found), axis=0)
-    rounding = 4 * _EPS * (np.max(np.abs(q), initial=0.0) + np.abs(batch.gaps(t, q))) / h[:, None]
+    rounding = 4 * _EPS * (np.max(np.abs(q), initial=0.0) + np.abs(batch.gaps(t, q))) / (0.02 * dt)[:, None]
     # a kink of the gap (a corner) or a bend seen over the step is no wrong derivative: the median tells
     error = np.median(np.maximum(np.abs(found - claimed) - rounding, 0.0), axis=0) / np.where(
         size > 0, size, 1.0

@@ -145,7 +145,7 @@ class FixedModes:
         out[:, : b.n_q], out[:, b.n_q : b.n_q + b.n_u] = q_dot, a
         inertia = np.zeros(t.size)
         if self.varies:
-            inertia = 0.5 * dot(u, times(rate_along(b.mass, t, q, q_dot, self.dt), u))
+            inertia = 0.5 * dot(u, times(rate_along(b.mass, t, q, q_dot, self.dt, b.room(t)), u))
         out[:, -2], out[:, -1] = dot(u, h) + inertia, power
         return out
 

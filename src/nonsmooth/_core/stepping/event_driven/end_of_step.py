@@ -13,7 +13,7 @@ from nonsmooth._core.records.status import MASS_SINGULAR, OK, SURFACE_ENDED
 from nonsmooth._core.stepping.event_driven.law_functions import is_held
 from nonsmooth._core.stepping.event_driven.records import AT_STATE, call_at_state, own_at
 from nonsmooth._core.stepping.event_driven.sizes import KIND
-from nonsmooth._core.stepping.phases import copy_state, normalise
+from nonsmooth._core.stepping.phases import copy_state, normalise, within_segment
 from nonsmooth._core.stepping.projection import correction, hold_row, shift
 
 
@@ -38,7 +38,8 @@ def finish(at_scene, at_begin, t, dt):
     normalise(model, end.q)
     if surface_ended(scene, own, begin, dt):
         return SURFACE_ENDED
-    status = call_at_state(own.at.hold, at_scene, state_reference(end), t_new)
+    t_held = within_segment(scene, t, dt, t_new)
+    status = call_at_state(own.at.hold, at_scene, state_reference(end), t_held)
     if status != OK:
         return status
     for l in range(size.n_N):

@@ -52,29 +52,28 @@ def classify(scene, own, begin, after_impact):
             continue
         limit = small(scene, own, l)
         if kind == HALF_LINE:
-            stays = begin.modes[l] == CONSTRAINT and not after_impact
+            stays = begin.modes[l] == CONSTRAINT and not after_impact and not own.control.at_border
             own.mode[l] = CONSTRAINT if stays or own.gamma[i] <= limit else INACTIVE
         elif laws.link[l] >= 0 and own.mode[laws.link[l]] != CONSTRAINT:
             continue
         elif kind == FREE:
             own.mode[l] = CONSTRAINT
         else:
-            own.mode[l] = slip_or_stick(
-                own, laws, l, limit, begin.modes[l], after_impact, own.control.at_start
-            )
+            anew = own.control.at_start or own.control.at_border
+            own.mode[l] = slip_or_stick(own, laws, l, limit, begin.modes[l], after_impact, anew)
             own.size[l] = limit
 
 
 @phase
-def slip_or_stick(own, laws, l, limit, mode, after_impact, at_start):
-    """Mode of friction: the sign of its slip, or CONSTRAINT where there is none."""
+def slip_or_stick(own, laws, l, limit, mode, after_impact, anew):
+    """Mode of friction: the sign of its slip, or CONSTRAINT where there is none; what stuck goes on unless velocities count anew."""
     i, s = laws.row[l], 0.0
     for d in range(laws.dim[l]):
         s += own.gamma[i + d] ** 2
     stuck = mode == CONSTRAINT or own.fired[l]
     if laws.dim[l] == 2 and mode != CONSTRAINT and s**0.5 > STOP * own.control.rtol / SLOW * limit:
         stuck = False  # the slip has turned around without stopping
-    still = s**0.5 <= limit or (stuck and not after_impact and not at_start)
+    still = s**0.5 <= limit or (stuck and not after_impact and not anew)
     if still:
         return CONSTRAINT
     if laws.dim[l] == 2:

@@ -31,6 +31,7 @@ Control = scalars(
     dt_smooth=float,  # length of the last step that was not cut by an event
     jump=int,  # the state jumps, or modes change, where the run stands
     at_start=int,  # no modes are known yet
+    at_border=int,  # a segment begins where the run stands: surfaces may have another velocity from here on
     rejected=int,  # in a row
     dependent=int,  # rows of laws that depend on others were met: their forces are known to `REGULARISED` only
     wedged=int,  # forces of least size left their sets where the modes began

@@ -1,8 +1,7 @@
 """The state of a stage from the slopes of others:  x_k = x_0 + dt sum_j A_kj x'_j."""
 
 from nonsmooth._core.jit import phase
-
-BLUR = 1e-15  # of an instant: on which side of a breakpoint it lies
+from nonsmooth._core.stepping.phases import within_segment
 
 
 @phase
@@ -24,4 +23,4 @@ def combine(size, own, begin, dt, k, last):
 @phase
 def time_of_stage(scene, own, t, dt, k):
     """Where functions are asked in stage k: before the end of a segment, not on it, since they may jump there."""
-    return min(t + own.c[k] * dt, max(t, scene.ask.t_stop - BLUR * (abs(t) + dt)))
+    return within_segment(scene, t, dt, t + own.c[k] * dt)

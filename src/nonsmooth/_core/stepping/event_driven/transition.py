@@ -153,9 +153,12 @@ def note(scene, own, begin, hit, t):
         work.struck[l] = 0
         if laws.kind[l] == HALF_LINE:
             closed = own.mode[l] == CONSTRAINT
-            if hit and not closed and begin.modes[l] != CONSTRAINT and end.P[laws.row[l]] > 0.0:
+            approached = begin.modes[l] != CONSTRAINT or (
+                own.control.at_border and rate_before(scene, begin, l) < -small(scene, own, l)
+            )
+            if hit and not closed and approached and end.P[laws.row[l]] > 0.0:
                 work.struck[l] = 1
-            if own.jammed[l]:
+            if own.jammed[l] or (hit and closed and approached and begin.modes[l] == CONSTRAINT):
                 work.struck[l] = STAYS_CLOSED
             if closed and (begin.modes[l] != CONSTRAINT or own.control.at_start):
                 own.rest_gap[l] = overlap(work, l)
@@ -169,15 +172,21 @@ def note(scene, own, begin, hit, t):
         if not (work.t_best[l] >= t):
             work.t_best[l] = t
         own.fired[l] = 0
-    own.control.at_start = 0
+    own.control.at_start = own.control.at_border = 0
     own.control.jump = 0
 
 
 @phase
 def grazes(scene, own, begin, l):
     """Whether a contact would have passed by a little further away: how deep it would have come is within the accuracy."""
+    rate, away = rate_before(scene, begin, l), own.acceleration[scene.model.laws.row[l]]
+    return away > 0.0 and rate * rate <= 2.0 * away * GRAZING * own.control.rtol * own.gap_max[l]
+
+
+@phase
+def rate_before(scene, begin, l):
+    """Velocity of a contact before the impact."""
     i, rate = scene.model.laws.row[l], scene.work.zeta[scene.model.laws.row[l]]
     for k in range(scene.model.size.n_u):
         rate += scene.work.WT[i, k] * begin.u[k]
-    away = own.acceleration[i]
-    return away > 0.0 and rate * rate <= 2.0 * away * GRAZING * own.control.rtol * own.gap_max[l]
+    return rate
