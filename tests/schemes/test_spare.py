@@ -28,25 +28,33 @@ def kept(monkeypatch):
     monkeypatch.setattr(
         spare, "taken", lambda *args, taken=spare.taken: count.append(found := taken(*args)) or found
     )
-    monkeypatch.setattr("nonsmooth.schemes.event_driven.taken", spare.taken)
+    for scheme in ("event_driven", "event_capturing"):
+        monkeypatch.setattr(f"nonsmooth.schemes.{scheme}.taken", spare.taken)
     return lambda: sum(run is not None for run in count)
 
 
 @pytest.mark.filterwarnings("ignore::nonsmooth.errors.PenetrationWarning")
-@pytest.mark.parametrize("name", ["woodpecker", "impact_oscillator"])
-def test_runs_do_not_depend_on_those_before(name, kept):
+@pytest.mark.parametrize(
+    "name, method",
+    [
+        ("woodpecker", ns.EventDriven(rtol=1e-8)),
+        ("impact_oscillator", ns.EventDriven(rtol=1e-8)),
+        ("impact_oscillator", ns.EventCapturing(dt=2e-3)),
+        ("impact_oscillator", ns.EventCapturing("RK45", rtol=1e-6)),
+    ],
+)
+def test_runs_do_not_depend_on_those_before(name, method, kept):
     make = getattr(ns.problems, name)
     problem = make()
     starts = [(problem.q0, problem.u0), (problem.q0, 0.5 * np.asarray(problem.u0)), (problem.q0, problem.u0)]
     results = [
-        ns.simulate(problem.system, (0.0, 0.3), q0, u0, method=ns.EventDriven(rtol=1e-8), audit=False)
-        for q0, u0 in starts
+        ns.simulate(problem.system, (0.0, 0.3), q0, u0, method=method, audit=False) for q0, u0 in starts
     ]
     assert kept() == 2
     for result, (q0, u0) in zip(
         results, starts
     ):  # the first ones are looked at after the last: nothing is shared with it
-        again = fresh(make, t_span=(0.0, 0.3), q0=q0, u0=u0, method=ns.EventDriven(rtol=1e-8), audit=False)
+        again = fresh(make, t_span=(0.0, 0.3), q0=q0, u0=u0, method=method, audit=False)
         assert same(result, again)
 
 

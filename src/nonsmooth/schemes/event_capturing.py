@@ -19,11 +19,13 @@ from nonsmooth.contact.solvers import Exact, _Solver
 from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import GrazingWarning, InputError, RangeError
 from nonsmooth.integrators.stage_tables import ALIASES, TABLES, StageTable, stage_table
+from nonsmooth.model.start import start_key
 from nonsmooth.schemes.base import Plan, Scheme, checked_step
 from nonsmooth.schemes.event_driven import parts_of_motion
 from nonsmooth.schemes.extrapolation import time_scale
 from nonsmooth.schemes.options import choice, number, positive, tolerances
 from nonsmooth.schemes.run import SchemeRun
+from nonsmooth.schemes.spare import taken
 
 FORMS = ("stabilised", "index-1", "index-2")
 STAGES = ("equalities", "complementarity")
@@ -74,6 +76,7 @@ class EventCapturing(Scheme):
 
     name = "event-capturing"
     locates = True
+    serves_again = True
     asks = ("kappa", "joints")
 
     def __post_init__(self):
@@ -144,7 +147,18 @@ class EventCapturing(Scheme):
         return audit
 
     def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> EventCapturingRun:
+        spare = taken(model, self, plan)
+        if spare is not None:
+            return spare.again(model, t, q, u, plan)
         return EventCapturingRun(self, model, t, q, u, plan)
+
+
+def kept_time_scale(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> float:
+    """The time scale of a start, found once for all runs from it."""
+    start, checked = (start_key(model, t, q, u), span), getattr(model, "checked", {})
+    if checked.get("time scale", (None,))[0] != start:
+        checked["time scale"] = start, time_scale(model, t, q, u, span)
+    return checked["time scale"][1]
 
 
 def forecast_note(totals) -> str:
@@ -152,6 +166,12 @@ def forecast_note(totals) -> str:
     n, right = totals["critical_steps"], totals["forecast_right"]
     text = f"forecast of impacts (37) right in {right} of {n} critical steps"
     return text if right == n else text + f", wrong last at t = {totals['forecast_wrong_t']:.9g}"
+
+
+@cache
+def filter_of(tableau: str) -> float:
+    """`StageTable.filter`, found once."""
+    return stage_table(tableau).filter
 
 
 @cache
@@ -185,8 +205,7 @@ class EventCapturingRun(SchemeRun):
         table, size = scheme.table, model.size()
         estimator, A2, E, inverse = matrices(table.name)
         self.own = make_own(parts_of_motion(), size, table.A, table.c, estimator)
-        reach = np.array(model.differentiator.scales["q"], dtype=float)
-        self.capture = records.make_capture(size, table.stages, A2, E, inverse, reach)
+        self.capture = records.make_capture(size, table.stages, A2, E, inverse, np.zeros(size.n_q))
         super().__init__(
             scheme, model, t, q, u, plan,
             parts={
@@ -197,9 +216,14 @@ class EventCapturingRun(SchemeRun):
         )  # fmt: skip
         if not scheme.acceleration_term:
             self.scene.model.at.kappa = address(stage.no_acceleration_term, VECTOR)
+
+    def _place(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
+        super()._place(t, q, u)
+        table, plan = self.scheme.table, self.plan
         span = plan.segments[-1][1] - t if plan.segments else 1.0
-        self._ask(scheme, table, span, time_scale(model, t, q, u, 50.0 * span))
+        self._ask(self.scheme, table, span, kept_time_scale(self.model, t, q, u, 50.0 * span))
         self.own.scale[:] = np.abs(np.concatenate([q, u]))
+        self.capture.reach[:] = self.model.differentiator.scales["q"]
         self.info.order = table.order
 
     def _ask(self, scheme: EventCapturing, table: StageTable, span: float, T: float) -> None:
@@ -208,7 +232,7 @@ class EventCapturingRun(SchemeRun):
         p, q = table.order, scheme.critical_order
         wanted.order, wanted.implicit, wanted.critical_order = p, table.implicit, q
         wanted.index_2, wanted.complementary = scheme.form == "index-2", scheme.stages == "complementarity"
-        wanted.constant, wanted.time_scale, wanted.filter = scheme.critical, T, table.filter
+        wanted.constant, wanted.time_scale, wanted.filter = scheme.critical, T, filter_of(table.name)
         own.stages, own.error_order, own.drifts = table.stages, table.error_order, scheme.form != "stabilised"
         if scheme.dt is not None:
             wanted.dt, wanted.newton = scheme.dt, 1e-15
