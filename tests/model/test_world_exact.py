@@ -244,7 +244,9 @@ def test_four_bar_against_its_angle():
 def test_redundant_four_bar_in_space_moves_the_same():
     world, exact = four_bar(3)
     instants = np.linspace(0, 1, 11)
-    with pytest.warns(errors.RedundantConstraintWarning, match=r"20 constraints have rank 17.*'pin \d \[\d\]'"):
+    with pytest.warns(
+        errors.RedundantConstraintWarning, match=r"20 constraints have rank 17.*'pin \d \[\d\]'"
+    ):
         result = ns.simulate(world, (0, 1), method="event-driven", rtol=1e-10, t_eval=instants)
     R = result["crank"].rotation
     angle = np.unwrap(np.arctan2(R[:, 1, 0], R[:, 0, 0]))

@@ -103,7 +103,8 @@ def surface_ended(run):
     closed = [run.model.laws.name[l] for l in range(run.model.laws.n_N) if run.state.modes[l] == CONSTRAINT]
     return EventError(
         f"the gap of a closed contact ({', '.join(map(repr, closed[:6]))}) jumps between t = {run.t:.9g} and the end of the next step: its "
-        'surface ends there, or its jacobian is not its derivative; use method="extrapolated-moreau", or make the gap continuous.'
+        "surface ends or has a kink there, or its jacobian is not its derivative; declare the instants of kinks as breakpoints=[...], "
+        'make the gap continuous, or use method="extrapolated-moreau".'
     )
 
 
