@@ -73,7 +73,7 @@ def _events(model, scheme, simulation, status):
         warn_user(
             f"the impacts of {first.name!r} accumulate at t = {first.t:.9g}"
             + (f" (and {len(zeno) - 1} more such points)" if len(zeno) > 1 else "")
-            + "; they are passed with steps of the smallest size.",
+            + "; rebounds that the accuracy asked for cannot tell from rest are left out.",
             ZenoWarning,
         )
     return merged(events, zeno), merged(unwritten, zeno)
