@@ -99,8 +99,10 @@ def rate_along(
     one_sided = _weighted(f, t, q, q_dot, side, ONE_SIDED)
     if not around.any():
         return one_sided
-    s = np.where(around, s, np.maximum(np.minimum(*room) / 4.0, 0.0))
-    central = _weighted(f, t, q, q_dot, s, CENTRAL)
+    with np.errstate(
+        divide="ignore", invalid="ignore"
+    ):  # where there is no room at all, nothing is made of it
+        central = _weighted(f, t, q, q_dot, np.where(around, s, 0.0), CENTRAL)
     return np.where(np.reshape(around, (-1,) + (1,) * (np.ndim(central) - 1)), central, one_sided)
 
 

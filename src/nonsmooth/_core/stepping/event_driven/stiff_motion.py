@@ -113,12 +113,12 @@ def slope(own, size, k, i):
 
 @phase
 def sizes(w, own, size, dt):
-    """Sizes of the components: the largest so far, or what a step moves."""
+    """Sizes of the components: the largest so far, or what a step moves (what starts from rest moves by its acceleration)."""
     q_max, u_max = 0.0, 0.0
     for i in range(size.n_q):
         q_max = max(q_max, own.scale[i])
-    for i in range(size.n_u):
-        u_max = max(u_max, own.scale[size.n_q + i])
+    for i in range(size.n_q, size.n_q + size.n_u):
+        u_max = max(u_max, own.scale[i], dt * abs(w.f[i]))
     for i in range(size.n_q + size.n_u):
         largest = q_max if i < size.n_q else u_max
         w.size[i] = max(own.scale[i], KIND * largest, abs(w.y[i]), dt * abs(w.f[i]))
