@@ -133,17 +133,26 @@ def running_scale(result: Any) -> np.ndarray:
 
 
 def _instants(events: Any, others: Any) -> tuple[np.ndarray, list[str]]:
-    """Differences of instants, each event beside the one of the same kind and name with the same number; and what has no partner."""
+    """Differences of instants, each event beside the one of the same kind and name with the same number; and what has no partner.
+
+    Where the numbers differ (of impacts that accumulate another run leaves out others), the nearest one is the partner.
+    """
     wanted: dict[tuple[str, str], list[float]] = {}
     for event in others:
         wanted.setdefault((event.kind, event.name), []).append(event.t)
-    count: dict[tuple[str, str], int] = {}
-    found = np.full(len(events), np.nan)
+    places: dict[tuple[str, str], list[int]] = {}
     for i, event in enumerate(events):
-        key = event.kind, event.name
-        k = count[key] = count.get(key, 0) + 1
-        if k <= len(wanted.get(key, ())):
-            found[i] = abs(event.t - wanted[key][k - 1])
+        places.setdefault((event.kind, event.name), []).append(i)
+    count = {key: len(mine) for key, mine in places.items()}
+    found = np.full(len(events), np.nan)
+    for key, mine in places.items():
+        own, other = np.array([events[i].t for i in mine]), np.array(wanted.get(key, ()))
+        if own.size == other.size:
+            found[mine] = np.abs(own - other)
+        elif other.size:
+            after = np.searchsorted(other, own)
+            around = other[np.clip([after - 1, after], 0, other.size - 1)]
+            found[mine] = np.min(np.abs(own - around), axis=0)
     notes = []
     for key in sorted({*wanted, *count}):
         here, there = count.get(key, 0), len(wanted.get(key, ()))
