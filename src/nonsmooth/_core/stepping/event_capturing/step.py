@@ -20,7 +20,7 @@ Rebounds lower than the accuracy of the critical step end in rest (`event_driven
 """
 
 from nonsmooth._core.jit import kernel, phase
-from nonsmooth._core.records.scene import BETWEEN, STEP, call_step, scene_at, state_at, state_reference
+from nonsmooth._core.records.scene import BETWEEN, STEP, call_step, scene_at, state_at
 from nonsmooth._core.records.status import CHATTER, OK, REJECTED, WAITING
 from nonsmooth._core.stepping.event_capturing.begin import NOTHING, known_at_end, start
 from nonsmooth._core.stepping.event_capturing.critical_step import (
@@ -35,7 +35,8 @@ from nonsmooth._core.stepping.event_capturing.grid import end_of_grid_step, end_
 from nonsmooth._core.stepping.event_capturing.records import capture_at
 from nonsmooth._core.stepping.event_capturing.stages import solve_stages
 from nonsmooth._core.stepping.event_capturing.tangent import estimate_error
-from nonsmooth._core.stepping.event_driven.records import call_at_state, own_at
+from nonsmooth._core.stepping.event_driven.end_of_step import trial_between
+from nonsmooth._core.stepping.event_driven.records import own_at
 from nonsmooth._core.stepping.event_driven.runge_kutta import error_of_step
 from nonsmooth._core.stepping.event_driven.sizes import EPS, INFINITY
 from nonsmooth._core.stepping.event_driven.step import MOST_REPEATED, due
@@ -184,8 +185,4 @@ def event_capturing_between(at_scene, at_state, t, dt, t_out):
         wanted.dt_before, wanted.rate = dt_before, rate
     if status != OK:
         return status
-    copy_state(own.trial, scene.between)
-    for l in range(scene.model.size.n_laws):
-        scene.between.modes[l] = begin.modes[l]
-    normalise(scene.model, scene.between.q)
-    return call_at_state(own.at.hold, at_scene, state_reference(scene.between), t_out)
+    return trial_between(scene, own, begin, at_scene, t_out)

@@ -146,3 +146,13 @@ def residuals(scene, own, state, velocity):
             elif keep and laws.kind[l] == FREE and i - first_joint < size.n_joints:
                 b[i] = own.joints[i - first_joint]
             hold_row(scene, i, keep)
+
+
+@phase
+def trial_between(scene, own, begin, at_scene, t_out):
+    """The trial, taken up to an instant inside the step, becomes the state between, constraints held."""
+    copy_state(own.trial, scene.between)
+    for l in range(scene.model.size.n_laws):
+        scene.between.modes[l] = begin.modes[l]
+    normalise(scene.model, scene.between.q)
+    return call_at_state(own.at.hold, at_scene, state_reference(scene.between), t_out)

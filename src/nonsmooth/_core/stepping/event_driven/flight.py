@@ -12,7 +12,7 @@ from nonsmooth._core.linalg.small import cholesky, solve_lower, solve_lower_tran
 from nonsmooth._core.records.laws import HALF_LINE
 from nonsmooth._core.records.status import MASS_SINGULAR, NON_FINITE, OK
 from nonsmooth._core.stepping.event_driven.sizes import INFINITY
-from nonsmooth._core.stepping.event_driven.stage_state import combine, time_of_stage
+from nonsmooth._core.stepping.event_driven.stage_state import combine, time_of_stage, velocities
 
 
 @phase
@@ -65,16 +65,8 @@ def rates(scene, own, t):
 @phase
 def keep_stage(model, work, own, u, k):
     """q', power, gaps of stage `k`; forces of laws are none. Returns zero if the slopes are finite."""
-    size, check = model.size, 0.0
-    for i in range(size.n_q):
-        s = 0.0
-        if size.has_B:
-            for j in range(size.n_u):
-                s += work.B[i, j] * u[j]
-        else:
-            s = u[i]
-        own.K_q[k, i] = s
-        check += s - s
+    size = model.size
+    check = velocities(size, work, u, own.K_q[k])
     own.power[k, 0], own.power[k, 1] = 0.0, 0.0
     for j in range(size.n_u):
         own.power[k, 0] += work.h[j] * u[j]

@@ -22,6 +22,7 @@ from nonsmooth._core.records.scene import scene_at, state_at
 from nonsmooth._core.records.status import MASS_SINGULAR, NON_FINITE, OK
 from nonsmooth._core.stepping.event_driven.law_functions import acts, law_functions, none_acts
 from nonsmooth._core.stepping.event_driven.records import ACCELERATE, own_at
+from nonsmooth._core.stepping.event_driven.stage_state import velocities
 from nonsmooth._core.stepping.phases import bounds_of_forces
 
 REGULARISED = 1e-12
@@ -183,18 +184,9 @@ def slopes(model, work, u, la, dq, du):
             s += work.Y[i, k] * la[i]
         du[k] = s
     solve_lower_transposed(work.L, du, du, size.n_u)
-    for i in range(size.n_q):
-        s = 0.0
-        if size.has_B:
-            for j in range(size.n_u):
-                s += work.B[i, j] * u[j]
-        else:
-            s = u[i]
-        dq[i] = s
-        check += s - s
     for k in range(size.n_u):
         check += du[k] - du[k]
-    return check
+    return check + velocities(size, work, u, dq)
 
 
 @phase

@@ -24,3 +24,19 @@ def combine(size, own, begin, dt, k, last):
 def time_of_stage(scene, own, t, dt, k):
     """Where functions are asked in stage k: before the end of a segment, not on it, since they may jump there."""
     return within_segment(scene, t, dt, t + own.c[k] * dt)
+
+
+@phase
+def velocities(size, work, u, dq):
+    """q' = B u. Returns zero if it is finite."""
+    check = 0.0
+    for i in range(size.n_q):
+        s = 0.0
+        if size.has_B:
+            for j in range(size.n_u):
+                s += work.B[i, j] * u[j]
+        else:
+            s = u[i]
+        dq[i] = s
+        check += s - s
+    return check

@@ -9,8 +9,9 @@ constraints they obey (`end_of_step`), by no more than the error of the step.
 
 from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.records.laws import CONSTRAINT
-from nonsmooth._core.records.scene import BETWEEN, STEP, call_step, scene_at, state_at, state_reference
+from nonsmooth._core.records.scene import BETWEEN, STEP, call_step, scene_at, state_at
 from nonsmooth._core.records.status import CHATTER, OK, REJECTED, STEP_UNDERFLOW, WAITING
+from nonsmooth._core.stepping.event_driven.end_of_step import trial_between
 from nonsmooth._core.stepping.event_driven.records import AT_STATE, call_accelerate, call_at_state, own_at
 from nonsmooth._core.stepping.event_driven.runge_kutta import error_of_step
 from nonsmooth._core.stepping.event_driven.search import before_end, open_bracket, search
@@ -32,7 +33,7 @@ from nonsmooth._core.stepping.event_driven.watch_laws import (
     look_closer,
     passes_by,
 )
-from nonsmooth._core.stepping.phases import copy_state, first_change, normalise
+from nonsmooth._core.stepping.phases import copy_state, first_change
 
 MOST_REPEATED = 40
 SUSPICIOUS = 4  # rejections in a row, to a thousandth of the step, that an undeclared discontinuity makes
@@ -203,8 +204,4 @@ def event_driven_between(at_scene, at_state, t, dt, t_out):
         status = call_step(own.at.integrate, at_scene, at_state, t, t_out - t)
     if status != OK:
         return status
-    copy_state(own.trial, scene.between)
-    for l in range(scene.model.size.n_laws):
-        scene.between.modes[l] = begin.modes[l]
-    normalise(scene.model, scene.between.q)
-    return call_at_state(own.at.hold, at_scene, state_reference(scene.between), t_out)
+    return trial_between(scene, own, begin, at_scene, t_out)
