@@ -16,9 +16,9 @@ EPS = np.finfo(float).eps
 
 def settle_at_end(run) -> None:
     """Modes and resets of a `SwitchedRun` at the end of its span, until nothing changes; by index, as everywhere."""
-    bound, table, g = run.bound, run.switches, run.ev.values.start
-    near = np.maximum(table.tol, 1e-6 * np.maximum(table.scale, table.peak))
-    if not np.any(np.abs(g) <= near):
+    bound, table, g = run.bound, run.table, run.ev.values.start
+    near = np.maximum(table["tol"], 1e-6 * np.maximum(table["scale"], table["peak"]))
+    if not (np.abs(g) <= near).any():
         return  # as good as always
     acted: set[int] = set()
     known = {
@@ -29,7 +29,7 @@ def settle_at_end(run) -> None:
     for _ in range(run.options.max_chain + 1):
         changed = False
         for i in range(bound.m):
-            if table[i].muted or i in run.held.resting or i in run.held.sliding:
+            if table["muted"][i] or i in run.held.resting or i in run.held.sliding:
                 continue
             if not acted and abs(g[i]) > near[i]:
                 continue

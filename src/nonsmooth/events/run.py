@@ -61,7 +61,9 @@ class Records:
             rows,
         )
         self._references = core.linked(self.roots, "roots"), core.linked(self.events, "events")
-        self._pristine = Pristine((self.events, self.problem.record))
+        self._pristine = Pristine(
+            (self.events, self.problem.record), fixed=(self.events.rows, self.events.log)
+        )
 
     def renew(self):
         """As they were."""
@@ -100,8 +102,9 @@ class SwitchedRun(Decisions):
         self.problem.use(f=f, g=g, reset=reset, jacobian=bound.jac)
         self.problem.p[:] = bound.p
         bound.p = self.problem.p  # the modes live in the records
-        self.switches[:] = bound.plan.table
-        self.switches.t_last = self.t_0
+        self.table = self.switches.view(np.ndarray)  # (fields of a record array are found in Python, slowly)
+        self.table[:] = bound.plan.table
+        self.table["t_last"] = self.t_0
         constant = None if jac is None else np.asarray(jac, dtype=float)
         self.integration.prepare(
             (self.t_0, self.t_bound),

@@ -23,7 +23,7 @@ from nonsmooth._core.integrators.records import Method, Solver
 from nonsmooth._core.integrators.runs import run
 from nonsmooth._core.integrators.single_step import STEPPERS, start
 from nonsmooth._core.integrators.user_functions import Functions, user_field, user_jacobian
-from nonsmooth._core.jit import JIT_ENABLED, Reference, address, address_record, is_dispatcher, user_kernel
+from nonsmooth._core.jit import JIT_ENABLED, Reference, address_record, code_of, is_dispatcher, user_kernel
 from nonsmooth.errors import InputError, NonFiniteStateError, StepLimitError
 
 from .tableaus import ALIASES, METHODS, get_method
@@ -124,7 +124,7 @@ class UserProblem:
         for name, function in functions.items():
             if function is not None:
                 signature = {"jacobian": JACOBIAN, "reset": RESET}.get(name, VALUE)
-                setattr(self.record.at, name, address(function, signature))
+                setattr(self.record.at, name, code_of(function, signature) if JIT_ENABLED else function)
                 self._keep[name] = function
 
 

@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 
-#: Arrays above this number of bytes (output) are not restored: they are written before they are read.
-_SMALL = 1 << 14
+from nonsmooth._core.jit import JIT_ENABLED
+from nonsmooth._core.records.rewind import put_back
 
 
 class Pristine:
-    """The contents of all small arrays and records of a record, to be put back."""
+    """What the arrays in nested `records` hold when this is made; without those in the records `fixed`: what no run changes, and output,
+    which is written before it is read."""
 
-    def __init__(self, record: Any):
-        found: dict[int, bytes] = {}
-        self._collect(record, found)
-        self._parts = [(address, content, len(content)) for address, content in found.items()]
-
-    def _collect(self, value, found):
-        if isinstance(value, tuple):
-            for member in value:
-                self._collect(member, found)
-        elif isinstance(value, np.ndarray) and 0 < value.nbytes <= _SMALL:
-            found[value.ctypes.data] = value.tobytes()
-        elif isinstance(value, np.record):
-            found[value.__array_interface__["data"][0]] = value.tobytes()
+    def __init__(self, records: Any, fixed: Any = ()):
+        known = {id(array) for array in _arrays(fixed)}
+        words, self._others = [], []
+        for array in _arrays(records):
+            if id(array) in known:  # (a record may belong to two)
+                continue
+            known.add(id(array))
+            if JIT_ENABLED and array.dtype.itemsize % 8 == 0 and array.flags.c_contiguous:
+                words.append(array)
+            else:
+                self._others.append((array, array.copy()))
+        self._arrays = words  # (kept alive)
+        self._addresses = np.array([array.ctypes.data for array in words], dtype=np.int64)
+        self._sizes = np.array([array.nbytes // 8 for array in words], dtype=np.int64)
+        self._words = np.frombuffer(b"".join(array.tobytes() for array in words)).copy()
 
     def restore(self) -> None:
-        """Everything as it was."""
-        for address, content, size in self._parts:
-            ctypes.memmove(address, content, size)
+        """The arrays hold that again."""
+        if self._arrays:
+            put_back(self._addresses, self._sizes, self._words)
+        for array, copy in self._others:
+            np.copyto(array, copy)
+
+
+def _arrays(value):
+    """Arrays in nested records; a record of numbers is the array of one that it lies in."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, np.record):
+        yield value.base
+    elif isinstance(value, tuple | list):
+        for member in value:
+            yield from _arrays(member)
 
 
 class Pool:

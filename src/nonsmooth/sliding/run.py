@@ -85,7 +85,7 @@ class CompiledRun:
         self.address = self._reference.address
         for place, name in ((self.record.at, "run"), (self.roots.at, "context"), (self.solver.at, "context")):
             setattr(place, name, self.address)
-        self._pristine = Pristine(self.record)
+        self._pristine = Pristine(self.record, fixed=(self.record.rows, self.record.log))
 
     def renew(self):
         """As it was."""
