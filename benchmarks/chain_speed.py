@@ -1,9 +1,9 @@
-"""Time per step of `generalized-alpha` on hanging chains of spatial links, and how it grows with their number.
+"""Time per step of `generalized-alpha`, `moreau` or `theta` on hanging chains of spatial links, and how it grows with their number.
 
 A chain starts level and at rest, turning slowly; every link is 1 m long, so that the iterations per step stay the same. Times are those
 of the processor, the difference of a long run and a short one (what a run costs to set up drops out), the least of some repetitions.
 
-    python benchmarks/chain_speed.py [links ...]
+    python benchmarks/chain_speed.py [generalized-alpha | moreau | theta] [links ...]
 """
 
 import sys
@@ -14,6 +14,9 @@ import numpy as np
 import nonsmooth as ns
 
 SHORT, LONG, REPETITIONS, DT = 5, 45, 5, 1e-3
+METHODS = {
+    "generalized-alpha": ns.GeneralizedAlpha(dt=DT), "moreau": ns.Moreau(dt=DT), "theta": ns.Theta(dt=DT)
+}  # fmt: skip
 
 
 def chain(n):
@@ -31,25 +34,25 @@ def chain(n):
     return world
 
 
-def seconds(world, steps):
-    """Processor time of a run, and its mean number of iterations per step."""
+def seconds(world, steps, method):
+    """Processor time of a run, and its mean number of iterations per step (where the scheme shows it)."""
     begin = time.process_time()
-    result = ns.simulate(
-        world, (0, steps * DT), method=ns.GeneralizedAlpha(dt=DT), audit=False, progress=False
-    )
-    return time.process_time() - begin, float(np.mean(result.newton[1:]))
+    result = ns.simulate(world, (0, steps * DT), method=method, audit=False, progress=False)
+    taken = time.process_time() - begin
+    return taken, float(np.mean(result.newton[1:])) if hasattr(result, "newton") else np.nan
 
 
-def main(numbers):
+def main(numbers, name):
     """Print the table and the fitted exponent."""
-    seconds(chain(10), SHORT)
+    method = METHODS[name]
+    seconds(chain(10), SHORT, method)
     print(f"{'links':>6} {'ms per step':>12} {'us per link':>12} {'iterations':>11} {'set-up s':>9}")
     times = []
     for n in numbers:
         world = chain(n)
-        seconds(world, SHORT)
-        short = min(seconds(world, SHORT)[0] for _ in range(REPETITIONS))
-        runs = [seconds(world, LONG) for _ in range(REPETITIONS)]
+        seconds(world, SHORT, method)
+        short = min(seconds(world, SHORT, method)[0] for _ in range(REPETITIONS))
+        runs = [seconds(world, LONG, method) for _ in range(REPETITIONS)]
         step = (min(run[0] for run in runs) - short) / (LONG - SHORT)
         times.append(step)
         print(
@@ -63,4 +66,6 @@ def main(numbers):
 
 
 if __name__ == "__main__":
-    main([int(x) for x in sys.argv[1:]] or [50, 100, 200, 400, 800])
+    asked = sys.argv[1:]
+    chosen = asked.pop(0) if asked and asked[0] in METHODS else "generalized-alpha"
+    main([int(x) for x in asked] or [50, 100, 200, 400, 800], chosen)

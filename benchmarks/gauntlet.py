@@ -1,10 +1,11 @@
 """The gauntlet: how many of its systems each method gets right, declares, stalls on, or gets wrong without a word.
 
     python benchmarks/gauntlet.py [--rtol 1e-4 1e-6 1e-8 1e-10] [--methods default moreau] [--families belt rod ...]
-                                  [--jobs 2] [--json failures.json] [--markdown] [--cases]
+                                  [--every 6] [--jobs 2] [--json failures.json] [--markdown] [--cases]
 
 Prints one table per method and tolerance (families by verdicts, steps, worst error in units of rtol) and writes every run
-that is not within tolerance to the JSON file. Systems and references: `tests/gauntlet`.
+that is not within tolerance to the JSON file; `cpu/ms` is the median of processor time of a run with its audit. Systems and
+references: `tests/gauntlet`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
@@ -38,40 +40,41 @@ def options(method, record):
     return {"method": method}
 
 
-def run_family(family, method, rtols, time_limit):
-    """Verdicts on all systems of a family; the systems share compiled functions."""
+def run_family(family, method, rtols, time_limit, every):
+    """Verdicts on each `every`-th system of a family, with processor seconds; the first one compiles what the others share."""
     verdicts = []
-    for record in load(family):
+    for record in load(family)[::every]:
         found = None
         for rtol in rtols:
             if (
                 found is None or method != "moreau"
             ):  # steps of plain time-stepping do not depend on a tolerance
+                begin = time.process_time()
                 found, heard = attempt(record, rtol, **{"time_limit": time_limit, **options(method, record)})
-            verdicts.append((family, method, judge(record, rtol, found, heard)))
+                seconds = time.process_time() - begin if verdicts else np.nan
+            verdicts.append((family, method, judge(record, rtol, found, heard), seconds))
     return verdicts
 
 
 def table(rows, families):
-    lines = [
-        f"{'family':24s}" + "".join(f"{kind:>10s}" for kind in KINDS) + f"{'steps':>10s}{'worst/rtol':>12s}"
-    ]
+    heads = [*KINDS, "steps", "worst/rtol", "cpu/ms"]
+    lines = [f"{'family':24s}" + "".join(f"{head:>12s}" for head in heads)]
     for family in [*families, "all"]:
-        mine = [v for f, _, v in rows if family in (f, "all")]
+        mine = [v for f, _, v, _ in rows if family in (f, "all")]
         count = Counter(v.kind for v in mine)
         steps = int(np.median([v.steps for v in mine])) if mine else 0
         worst = max((v.error for v in mine if v.kind == "within"), default=np.nan)
-        lines.append(
-            f"{family:24s}" + "".join(f"{count[kind]:10d}" for kind in KINDS) + f"{steps:10d}{worst:12.2g}"
-        )
+        cost = 1e3 * np.nanmedian([s for f, _, _, s in rows if family in (f, "all")] or [np.nan])
+        cells = [*(count[kind] for kind in KINDS), steps, f"{worst:.2g}", f"{cost:.1f}"]
+        lines.append(f"{family:24s}" + "".join(f"{cell:>12}" for cell in cells))
     return "\n".join(lines)
 
 
 def markdown(rows, methods, rtols, families):
     """The table of the documentation: systems within tolerance by family; the last rows count all verdicts."""
     columns = [(method, rtol) for method in methods for rtol in rtols]
-    count = Counter((f, method, v.rtol, v.kind) for f, method, v in rows)
-    total = Counter((f, method, v.rtol) for f, method, v in rows)
+    count = Counter((f, method, v.rtol, v.kind) for f, method, v, _ in rows)
+    total = Counter((f, method, v.rtol) for f, method, v, _ in rows)
     head = "| family | systems | " + " | ".join(f"{method} {rtol:g}" for method, rtol in columns) + " |"
     lines = [head, "| --- " * (len(columns) + 2) + "|"]
     for family in families:
@@ -88,7 +91,7 @@ def markdown(rows, methods, rtols, families):
 
 def estimates(rows):
     """How the runs' own error estimates compare with the true errors."""
-    ratio = np.array([v.estimate for _, _, v in rows])
+    ratio = np.array([v.estimate for _, _, v, _ in rows])
     ratio = ratio[np.isfinite(ratio)]
     if not ratio.size:
         return ""
@@ -103,6 +106,7 @@ def main():
     parser.add_argument(
         "--families", nargs="+", default=sorted({r["name"].rsplit("-", 1)[0] for r in load()})
     )
+    parser.add_argument("--every", type=int, default=1, help="only each such system of a family")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--time-limit", type=float, default=10.0)
     parser.add_argument("--json", type=Path)
@@ -117,7 +121,7 @@ def main():
         return
     with ProcessPoolExecutor(given.jobs) as pool:
         pending = [
-            pool.submit(run_family, family, method, given.rtol, given.time_limit)
+            pool.submit(run_family, family, method, given.rtol, given.time_limit, given.every)
             for method in given.methods
             for family in given.families
         ]
@@ -131,7 +135,7 @@ def main():
     if given.json:
         failures = [
             {"family": family, "method": method, **asdict(v)}
-            for family, method, v in rows
+            for family, method, v, _ in rows
             if v.kind != "within"
         ]
         given.json.write_text(json.dumps(failures, indent=1), encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
+from scipy.integrate import quad, solve_ivp
 
 import nonsmooth as ns
 from nonsmooth.errors import InconsistentStateError, InputError, ModelError, NoSolutionError, RangeError
@@ -119,3 +119,18 @@ def test_bad_input():
     conflict = lambda t, y: np.array([y[0] - t, y[0] - np.sin(t)])  # noqa: E731
     with pytest.raises(NoSolutionError):
         ns.solve_dae(lambda t, y, z: np.array([z[0] + z[1], 0.0]), conflict, (0, 1), [0.0, 0.0])
+
+
+@pytest.mark.parametrize("method", ["RKF45", "Radau"])
+def test_the_error_is_estimated(method):
+    """A pendulum against its angle."""
+    angle = solve_ivp(
+        lambda t, s: [s[1], -9.81 * np.sin(s[0])], (0, 1), [1.2, 0.0], "DOP853", rtol=1e-12, atol=1e-13
+    )
+    (theta, omega), c = angle.y[:, -1], np.cos
+    exact = np.array([np.sin(theta), -c(theta), c(theta) * omega, np.sin(theta) * omega])
+    start = [np.sin(1.2), -np.cos(1.2), 0.0, 0.0]
+    run = ns.solve_dae(pendulum, rod, (0, 1), start, method=method, rtol=1e-5, atol=1e-5)
+    true = np.max(np.abs(run.y[:, -1] - exact))
+    assert 0.3 * true <= np.max(run.error_estimate.y) <= 3.0 * true
+    assert "error" in run.summary()

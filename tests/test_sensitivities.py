@@ -121,6 +121,21 @@ def test_closed_form_of_a_ball_and_any_units():
         np.testing.assert_allclose(found.q[0, 0, -1], -e + (1 + e) * 0.2 / t_1, rtol=1e-9)
 
 
+def test_forces_that_depend_on_time():
+    """A shaken oscillator between impacts: amplitude and frequency of the excitation."""
+    shaken = ns.MechanicalSystem(
+        1.0,
+        lambda t, q, u, p: np.array([-4.0 * q[0] - p.c * u[0] + p.A * np.cos(p.w * t)]),
+        ns.Contact(
+            lambda t, q, p: q[0] + 0.1 + p.h * np.sin(2.0 * t), restitution=lambda p: p.e, name="table"
+        ),
+        params={"c": 0.2, "A": 1.5, "w": 3.0, "e": 0.7, "h": 0.1},
+    )
+    steps = {"q0[0]": 1e-3, "u0[0]": 1e-3, "c": 1e-3, "A": 1e-3, "w": 1e-3, "e": 1e-3, "h": 1e-3}
+    run = compare(shaken, 6.0, [0.2], [0.7], steps, 1e-8, 1e-8)
+    assert len(run.events) >= 2
+
+
 def test_outputs_and_instants_between_steps():
     instants = np.linspace(0.0, 1.0, 5)
     run = ns.simulate(BALL, (0, 1.0), [0.8], [0.3], rtol=1e-10, t_eval=instants, sensitivities=["u0", "e"])

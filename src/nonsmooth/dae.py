@@ -10,6 +10,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from nonsmooth.integrators.driver import METHODS
 from nonsmooth.integrators.scipy_solver import validated_tolerances
 from nonsmooth.ivp import _assemble, _check_span, _checked_t_eval
 from nonsmooth.model.start import as_state
+from nonsmooth.results.error_estimate import SHORTER, second_pass
 from nonsmooth.results.result import Result
 
 CONSISTENT = 1e-8  # what a start may miss, relative
@@ -90,7 +92,8 @@ def solve_dae(
     Returns
     -------
     Result
-        As of `solve_ivp`; ``result.z``, shape (m, n_t), are the algebraic unknowns, ``result.index`` the index.
+        As of `solve_ivp`; ``result.z``, shape (m, n_t), are the algebraic unknowns, ``result.index`` the index. The error of y at the
+        end and of the instants of events stands in ``result.error_estimate``.
 
     Raises
     ------
@@ -123,7 +126,7 @@ def solve_dae(
         system = _bound_system(modes, t_0, y, z0, float(sigma), abs(t_1 - t_0) or 1.0)
         bound = Bound(modes.field(system), switches, y.size, ())
         modes.mode = bound.mode
-        y = _start(system, t_0, y, project)
+        y = start = _start(system, t_0, y, project)
         run: Any = ConstrainedRun(
             system,
             bound,
@@ -152,6 +155,20 @@ def solve_dae(
             AdjustmentWarning,
             stacklevel=2,
         )
+
+    def again(factor):
+        """The same run to another tolerance."""
+        return solve_dae(
+            fun, constraint, (t_0, t_1), start, z0, method, args=args, switches=switches, rate=rate, sigma=sigma, project=True,
+            rtol=factor * rtol, atol=factor * atol, max_step=SHORTER * max_step, first_step=first_step, **own | {"progress": False},
+        )  # fmt: skip
+
+    def second():
+        """The run that tells the error of this one."""
+        factor, against = second_pass(rtol)
+        return partial(again, factor), against
+
+    result._second = second
     return result
 
 

@@ -9,6 +9,8 @@ there the next active set comes from a linear complementarity problem, eq. (13).
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from nonsmooth._core.compile_notice import first_use
@@ -194,8 +196,11 @@ def _have_second_pass(result, system, span, x, options, verify, **told):
             max_steps=10 * options.max_steps, max_events=10 * options.max_events, progress=False, **told,
         )  # fmt: skip
 
-    factor, against = second_pass(options.rtol)
-    result._second = (lambda: again(factor=factor)), against
+    def second():
+        factor, against = second_pass(options.rtol)
+        return partial(again, factor=factor), against
+
+    result._second = second
     if verify:
         other = OTHER_METHOD.get(options.method, "DOP853")
         result.verification = estimate(result, lambda: again(method=other), f"integrator {other}")

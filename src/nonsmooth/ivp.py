@@ -143,8 +143,11 @@ def solve_ivp(
             given | changed,
         )
 
-    factor, against = second_pass(given.get("rtol", 1e-3))
-    result._second = (lambda: again(factor=factor)), against
+    def second():
+        factor, against = second_pass(given.get("rtol", 1e-3))
+        return partial(again, factor=factor), against
+
+    result._second = second
     if verify:
         name = method if isinstance(method, str) else method.__name__
         other = OTHER_METHOD.get(name, "DOP853")

@@ -159,7 +159,7 @@ def simulate(
         system.pieces.cut(request.borders())
         model = system.bind(t_0, q, u)
         scheme, why = handed_over(scheme, model) if method is None else (scheme, "")
-        q, u = _consistent(model, scheme, request, q, u, project, resolve)
+        q, u, ambiguous = _consistent(model, scheme, request, q, u, project, resolve)
         model = independent(system, model, t_0, q, u)
         control = Controllers(controllers, model, t_0, t_1, q, u) if given else None
         if control is not None:
@@ -168,6 +168,8 @@ def simulate(
         watched = UserEvents(asked, model, t_0, q, u) if asked else None
         simulation = prepare(model, scheme, request, segments, q, u, watched, control)
         result = _driven(simulation, partial(finish, model, scheme, simulation, request), request)
+    if ambiguous:
+        result.extra["ambiguous"] = ambiguous + result.ambiguous
     if why:
         result.message += f"; {why}"
         if result.audit is not None:
@@ -209,7 +211,8 @@ def _given(controllers) -> bool:
 
 
 def _consistent(model, scheme, request: Request, q, u, project: bool, resolve: bool):
-    """The start as the run begins from it; functions, mass, directions, joints, gaps and uniqueness are checked."""
+    """The start as the run begins from it, and its continuations if it has several; functions, mass, directions, joints and gaps are
+    checked."""
     t_0, span = request.t_span[0], request.t_span[1] - request.t_span[0]
     if not getattr(scheme, "drives", False) and getattr(model, "inputs", None) is not None:
         raise InputError(
@@ -218,8 +221,7 @@ def _consistent(model, scheme, request: Request, q, u, project: bool, resolve: b
     _check_start(model, t_0, q, u)
     reaches, dt = getattr(scheme, "reaches", False), getattr(scheme, "dt", None)
     q, u = consistent_start(model, t_0, q, u, project, resolve, span, reaches, dt)
-    check_unique(model, t_0, q, u, span)
-    return q, u
+    return q, u, check_unique(model, t_0, q, u, span)
 
 
 def _check_start(model, t: float, q, u) -> None:
@@ -251,10 +253,11 @@ def _estimate_later(scheme, result: Result, again) -> None:
     rtol = getattr(scheme, getattr(scheme, "tolerance", "rtol"), None)
     if not rtol or not scheme.keeps_tolerance():
         return
-    factor, against = second_pass(rtol, scheme.tolerance)
 
     def second():
+        factor, against = second_pass(rtol, scheme.tolerance)
         # steps that were as long as they may be would be so again, with the same error
-        return again(scheme.with_tolerance(factor, dt_max=SHORTER * float(np.max(result.dt, initial=0.0))))
+        other = scheme.with_tolerance(factor, dt_max=SHORTER * float(np.max(result.dt, initial=0.0)))
+        return partial(again, other), against
 
-    result._second = second, against
+    result._second = second

@@ -281,3 +281,43 @@ def test_a_block_that_comes_to_rest_with_both_corners_in_the_air_is_no_alarm():
     world.contact(block, ns.HalfPlane(), restitution=0.2, friction=1.051)
     result = ns.simulate(world, (0, 6 * np.sqrt(402.0 / 23.38)), rtol=1e-5)
     assert result.audit.ok, str(result.audit)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        ns.Theta(dt=1.7e-3),
+        ns.Theta(dt=1.7e-3, projection="direct"),
+        ns.SchatzmanPaoli(dt=1.7e-3),
+        ns.AdaptiveMoreau(tol=1e-4),
+        ns.AdaptiveMoreau(tol=1e-4, base="moreau"),
+    ],
+    ids=lambda method: method.name,
+)
+def test_instants_inside_steps_are_audited(method):
+    """Whole steps are kept for the audit, wherever in them the instants asked for lie."""
+    system = ns.MechanicalSystem(1.0, -9.81, ns.Contact(lambda t, q: q[0], restitution=0.5))
+    run = ns.simulate(
+        system, (0, 1), [1.0], [0.0], method=method, t_eval=[0.0123457, 0.4499, 0.777777], breakpoints=[0.5]
+    )
+    assert run.audit.ok and run.audit.steps_checked == 3, str(run.audit)
+
+
+@pytest.mark.parametrize("method", ["event-driven", "event-capturing"])
+def test_rest_at_the_origin_is_no_alarm(method):
+    """Coordinates that are nothing but rounding of zero: a step of 1e-20 m is not compared with how far the body has come."""
+    slope = ns.Contact(
+        lambda t, q: q[1] - 0.2122 * q[0], restitution=0.4, friction=0.3, tangent=np.array([1.0, 0.2122])
+    )
+    system = ns.MechanicalSystem(np.eye(2), [0.0, -9.81], slope)
+    run = ns.simulate(system, (0, 1.924), [0.0, 0.0], [0.0, 0.0], method=method, rtol=1e-6)
+    assert run.audit.ok and np.max(np.abs(run.q)) < 1e-15, str(run.audit)
+
+
+def test_penetration_in_steps_that_are_not_looked_at():
+    """The one step in which a body settles is not among those kept: what forces can do in a step is the measure."""
+    slope = ns.Contact(lambda t, q: q[1] + 0.1 * q[0], friction=0.3, tangent=np.array([1.0, -0.1]))
+    system = ns.MechanicalSystem(np.eye(2), [0.0, -9.81], slope)
+    method = ns.Moreau(dt=1e-4)
+    run = ns.simulate(system, (0, 1), [0.0, 0.0], [0.0, 0.0], method=method, t_eval=np.linspace(0.1, 1, 5))
+    assert run.audit.worst_gap < -1e-9 and run.audit.ok, str(run.audit)

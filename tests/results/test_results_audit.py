@@ -221,6 +221,7 @@ def test_thinned_output_is_audited_through_samples():
         "P": P[:, picks],
         "modes": columns["modes"][:, picks],
         "dt": columns["dt"][picks],
+        **{f"{name}_seen": columns[name][..., picks] for name in ("t", "q", "u")},
     }
     thin = {name: value[..., ::10] for name, value in columns.items()}
     without = audit_moreau(system, thin, totals)

@@ -8,7 +8,14 @@ import pytest
 
 import nonsmooth as ns
 from nonsmooth import EventCapturing
-from nonsmooth.errors import InconsistentStateError, InputError, NonFiniteError, RangeError, ZenoWarning
+from nonsmooth.errors import (
+    InconsistentStateError,
+    InputError,
+    NonFiniteError,
+    PenetrationWarning,
+    RangeError,
+    ZenoWarning,
+)
 from nonsmooth.integrators.stage_tables import TABLES, stage_table
 
 
@@ -266,6 +273,27 @@ def test_units_do_not_matter():
             assert [event.kind for event in there.events] == [event.kind for event in here.events]
             assert there.nsteps == here.nsteps
             assert np.max(np.abs([a.t / units[1] - b.t for a, b in zip(there.events, here.events)])) < 1e-9
+
+
+def test_opens_out_of_an_overlap():
+    """A contact that started in overlap keeps its surface when it opens: stages of the flight lie above that, not below zero."""
+    system = ns.MechanicalSystem(
+        1.0, lambda t, q, u: np.array([50.0 * (t - 0.1)]), ns.Contact(lambda t, q: q[0], restitution=0.5)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PenetrationWarning)
+        result = run(system, (0, 0.3), [-1e-4], [0.0], EventCapturing("radau5", dt=0.01))
+    assert abs(result.events[0].t - 0.1) < 1e-9
+    assert abs(result.q[0, -1] - (-1e-4 + 50.0 * 0.2**3 / 6.0)) < 1e-9
+
+
+def test_accumulation_on_a_floor_that_moves():
+    """Moreau's step looks at gaps and floor at one instant: how fast both move does not shift the surface."""
+    e, g, v, speed = 0.6, 9.81, 1.0, 40.0
+    system = ns.MechanicalSystem(1.0, -g, ns.Contact(lambda t, q: q[0] - 40.0 * t, restitution=e))
+    result = run(system, (0, 1), [0.0], [speed + v], EventCapturing("radau5", rtol=1e-9))
+    closed = next(event.t for event in result.events if event.kind == "close")
+    assert abs(closed - 2.0 * v / g / (1.0 - e)) < 3e-9
 
 
 def test_joint_and_moving_wall():

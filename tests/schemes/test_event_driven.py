@@ -329,3 +329,33 @@ def test_weak_impacts_of_an_oscillator_are_found_until_they_graze(rtol):
     assert np.abs(found - times[: found.size]).max() < 1e-3 and found.size < times.size
     depth = speeds[found.size] ** 2 / (2.0 * 30.0)  # how far it would have come, at an acceleration of 30
     assert depth < 100 * rtol * np.max(np.abs(result.q))
+
+
+def test_a_body_wedged_where_it_strikes():
+    """Two rough walls stop a body in the origin of its coordinates: nothing but rounding moves it from there."""
+    one = np.array([1.0, 0.0, 0.0])
+    walls = [
+        ns.Contact(lambda t, q, p: p.n_a @ q, friction=3.0, tangent=lambda t, q, p: p.t_a, name="a"),
+        ns.Contact(lambda t, q, p: p.n_b @ q, friction=3.0, tangent=lambda t, q, p: p.t_b, name="b"),
+    ]
+    body = ns.MechanicalSystem(
+        np.diag([1.0, 1.0, 0.1]),
+        np.array([0.0, -9.81, 0.0]),
+        walls,
+        params=dict(n_a=one, n_b=one, t_a=one, t_b=one),
+    )
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        rows = {}
+        for wall, angle, (x, y) in zip("ab", rng.uniform(0.0, 3.1, 2), rng.normal(size=(2, 2))):
+            c, s = np.cos(angle), np.sin(angle)
+            rows |= {
+                f"n_{wall}": np.array([c, s, x * s - y * c]),
+                f"t_{wall}": np.array([-s, c, x * c + y * s]),
+            }
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run = ns.simulate(
+                body.with_params(**rows), (0, 0.1), np.zeros(3), 2.0 * rng.normal(size=3), rtol=1e-8
+            )
+        assert run.audit.ok

@@ -32,6 +32,15 @@ def test_overdamped_suspension_takes_a_thousand_times_fewer_steps():
     assert explicit.nsteps * 4e3 >= 1000 * stiff.nsteps
 
 
+def test_the_audit_repeats_steps_through_a_stiff_transient():
+    """While the fast mode dies away the second integrator is sure of itself and wrong; it is asked again in more pieces."""
+    for rtol in (1e-6, 1e-8, 1e-10):
+        run = ns.simulate(
+            suspension(1e6 + 1.0, 1e6), (0, 4.0), [1.0], [0.0], ns.EventDriven(**RADAU, rtol=rtol)
+        )
+        assert run.audit.ok, rtol
+
+
 def test_order_of_the_implicit_steps():
     """With steps held at dt, errors of a smooth phase fall with the fifth power."""
     swing = ns.MechanicalSystem(1.0, lambda t, q, u: -100.0 * q)

@@ -92,3 +92,58 @@ def test_less_friction_is_no_paradox(system):
     mild = ns.problems.rod_rough_plane(friction=1.2).system
     _, heard = simulate(mild, JAMS, 0.05, rtol=1e-6)
     assert not heard & {NonUniqueWarning, DegenerateWarning}
+
+
+def test_all_solutions_of_a_transition_are_listed():
+    """At a breakpoint the ground becomes rough and the rod is lifted: its sliding end may open or stay closed."""
+    tip = ns.Contact(
+        lambda t, q: q[1] - rod.L * np.sin(q[2]),
+        friction=lambda t, q, u: 0.1 if t < 0.1 else MU,
+        tangent=lambda t, q: np.array([1.0, 0.0, rod.L * np.sin(q[2])]),
+        name="tip",
+    )
+    force = lambda t, q, u: np.array([0.0, -9.81 + (30.0 if t >= 0.1 else 0.0), 0.0])  # noqa: E731
+    lifted = ns.MechanicalSystem(np.diag(1.0 / rod.M_INV), force, tip)
+    start = np.array([0.0, rod.L * np.sin(1.0), 1.0, -3.0, 0.0, 0.0])
+    run, heard = simulate(lifted, start, 0.2, rtol=1e-8, breakpoints=[0.1])
+    assert NonUniqueWarning in heard and len(run.ambiguous) == 1
+    (choice,) = run.ambiguous
+    opens, closed = choice["solutions"]
+    assert (choice["t"], choice["of"], choice["taken"]) == (0.1, "accelerations", 0)
+    assert (opens["text"], closed["text"]) == ("'tip' opens", "'tip' stays closed")
+    # by hand: la_N = -c_N/(G_NN + mu G_NT) with slip to the left
+    q = run.q[:, np.searchsorted(run.t, 0.1)]
+    y = np.concatenate([q, run.u[:, np.searchsorted(run.t, 0.1)]])
+    W, kappa, G = rod.contact(y)
+    c = W @ np.array([0.0, 20.19, 0.0]) + kappa
+    assert closed["forces"][0] == pytest.approx(-c[0] / (G[0, 0] + MU * G[0, 1]), rel=1e-9)
+    assert opens["rates"] == pytest.approx([0.0, 20.19, 0.0])
+
+
+def test_all_impulses_of_wedged_contacts_are_listed():
+    """A body between two rough walls: one of them may strike, or both; each solution obeys the impact law."""
+    a, b = np.array([0.37, 0.93, -0.85]), np.array([-0.98, 0.21, -0.52])
+    along_a, along_b = np.array([-0.93, 0.37, 0.02]), np.array([-0.21, -0.98, 1.3])
+    walls = [
+        ns.Contact(lambda t, q, n=n: n @ q, friction=4.0, tangent=lambda t, q, s=s: s, name=name)
+        for n, s, name in ((a, along_a, "a"), (b, along_b, "b"))
+    ]
+    body = ns.MechanicalSystem(np.diag([1.0, 1.0, 0.1]), np.array([0.0, -9.81, 0.0]), walls)
+    W = np.array([a, b, along_a, along_b])
+    G, several = W @ np.diag([1.0, 1.0, 10.0]) @ W.T, 0
+    for u in np.random.default_rng(0).normal(size=(20, 3)):
+        run, heard = simulate(body, np.concatenate([np.zeros(3), u]), 1e-6, rtol=1e-8)
+        choices = [choice for choice in run.ambiguous if choice["of"] == "impulses"]
+        several += len(choices)
+        assert run.audit.ok and (NonUniqueWarning in heard) == bool(run.ambiguous)
+        for choice in choices:
+            assert len(choice["solutions"]) > 1
+            for solution in choice["solutions"]:
+                P, after = solution["forces"], W @ solution["rates"]
+                assert after == pytest.approx(W @ u + G @ P, abs=1e-9)
+                assert np.all(P[:2] >= -1e-9) and np.all(after[:2] >= -1e-9)
+                assert np.abs(P[:2] * after[:2]) == pytest.approx(0.0, abs=1e-9)
+                assert np.all(np.abs(P[2:]) <= 4.0 * P[:2] + 1e-9) and np.all(P[2:] * after[2:] <= 1e-9)
+            taken = choice["solutions"][choice["taken"]]["rates"]
+            assert run.u[:, -1] == pytest.approx(taken, abs=1e-4)
+    assert several

@@ -133,3 +133,15 @@ def test_no_false_gains():
     for case, q0 in ((system, [1.0]), (system.with_params(a=0.05), [1.0]), (bowl, [0.9, 0.0])):
         result = ns.simulate(case, (0, 1.5), q0, 0.0 * np.array(q0), method=ns.SchatzmanPaoli(dt=1e-3))
         assert result.audit.ok and result.audit.energy_gains["count"] == 0, result.audit.failures()
+
+
+def test_rest_far_from_the_origin():
+    """Positions carry the laws: what their rounding leaves of the velocities of a body at rest is no lack of convergence."""
+    slope = ns.Contact(
+        lambda t, q: q[1] - 0.4 * q[0] + 0.1204, friction=0.6, tangent=np.array([1.0, 0.4]), name="slope"
+    )
+    system = ns.MechanicalSystem(np.eye(2), [0.0, -9.81], slope)
+    for far in (3.0, 300.0):
+        start = [far, 0.4 * far - 0.1204]
+        run = ns.simulate(system, (0, 1), start, [2.5, 1.0], method=ns.SchatzmanPaoli(dt=1e-4))
+        assert run.audit.ok and abs(run.u[0, -1]) < 1e-9, str(run.audit)

@@ -5,7 +5,8 @@
 2. Large piles of bodies at rest: interior points, which find their forces where sweeps are slow, and a few more sweeps. Sweeps make way for
    them early, if next to nothing slides and they are far slower than they were down to 1e-3.
    Then proximal Newton from the best so far: superlinear, made for redundant contacts.
-3. If that stalls: ADMM from rest, longer in every round, then proximal Newton from its result. Hard problems
+3. If that stalls: small problems in the plane by pivots (`lemke`), which end at a solution however redundant the contacts are; ADMM
+   from rest, longer in every round, then proximal Newton from its result. Hard problems
    are non-monotone and the basin of Newton's method decides; a fresh start helps more than insisting on the
    best impulses so far.
 
@@ -26,6 +27,7 @@ from nonsmooth.contact.interior_point import interior_point, rests
 from nonsmooth.contact.knots import nsgs_knots
 from nonsmooth.contact.newton import DENSE_ROWS, newton
 from nonsmooth.contact.nsgs import nsgs
+from nonsmooth.contact.pivoting import lemke
 from nonsmooth.contact.residual import project
 
 #: Sweeps of NSGS, per block in a row of W, that cost about as much as solving by Newton's method.
@@ -40,6 +42,8 @@ ROUGH, LONGER, SHORTEST = 1e-3, 1.5, 1000
 IP_STEPS = 300
 #: Iterations of ADMM before each further attempt with Newton's method.
 ROUNDS = (1000, 3000, 10_000)
+#: In the plane pivots take a second at most up to this many rows, and so many pivots per row; larger ones get lost in rounding.
+PIVOTED_ROWS, PIVOTS = 250, 50
 
 
 def auto(problem, r, run):
@@ -79,6 +83,8 @@ def auto(problem, r, run):
         return work.r, work.best, work.total
     if work.going():
         work.stage("newton", newton, work.r, 300, eps=1e-4)
+    if work.going() and problem.dim < 3 and problem.q.size <= PIVOTED_ROWS:
+        work.stage("lemke", lemke, work.r, PIVOTS * problem.q.size)
     if problem.q.size <= DENSE_ROWS:
         _small(work)
         return work.r, work.best, work.total

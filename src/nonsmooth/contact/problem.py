@@ -201,7 +201,8 @@ class ContactProblem:
         """The problem of a step in time (`nonsmooth._core.records.problem.Problem`), as it is for its solver."""
         laws, m = step.laws, int(step.count.rows)
         table = type(laws)(*(column[: step.count.laws] for column in laws))
-        return cls.from_laws(step.G[:m, :m], step.rows.c[:m], table, step.rows.lo[:m], step.rows.hi[:m])
+        G = _near_diagonal(step.G[:m, :m], int(step.count.reach))
+        return cls.from_laws(G, step.rows.c[:m], table, step.rows.lo[:m], step.rows.hi[:m])
 
     def impulses(self, r) -> np.ndarray:
         """Impulses of the laws the problem was made from (`from_laws`) for impulses `r` of its contacts; else `r` itself."""
@@ -323,6 +324,14 @@ class ContactProblem:
         if r.size != self.q.size:
             raise ShapeError(f"{name} has {r.size} entries; the problem has {self.q.size} rows.")
         return r.copy()
+
+
+def _near_diagonal(G, reach: int):
+    """`G`, sparse if its entries stand at most `reach` from the diagonal and that is few of them."""
+    if 4 * reach >= len(G):
+        return G
+    offsets = range(-reach, reach + 1)
+    return sp.csr_matrix(sp.diags([np.diagonal(G, k) for k in offsets], offsets))
 
 
 def _inverse(scale) -> np.ndarray:

@@ -174,7 +174,7 @@ def _advice(found: Diagnosis) -> dict[str, str]:
         advice["generalized-alpha"] = (
             f"{found.constraints} constraints: its steps are sparse, and their time grows with the number of joints"
             + (" (without contacts and friction)" if found.contacts else "")
-            + "; those of other methods are dense, and theirs grows with its cube."
+            + ", as is that of moreau and theta; steps of other methods are dense, and theirs grows with its cube."
         )
     stiff = found.slowest > 0.0 and found.fastest / found.slowest > STIFF
     if found.contacts:

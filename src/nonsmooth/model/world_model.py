@@ -304,17 +304,8 @@ class WorldModel:
         """B, shape (n_q, n_u)."""
         if self.f_kinematics is None:
             return np.eye(self.n_q)
-        from nonsmooth.model.rotations import quaternion_rates
-
-        B = np.zeros((self.n_q, self.n_u))
-        frames = self.assembly.frames
-        for i, j, placed in zip(frames.at_q, frames.at_u, self.assembly.placed):
-            turns = placed.kind == SPATIAL
-            n = 3 if turns else placed.u.size
-            B[i : i + n, j : j + n] = np.eye(n)
-            if turns:
-                B[i + 3 : i + 7, j + 3 : j + 6] = quaternion_rates(np.asarray(q)[i + 3 : i + 7])
-        return B
+        q = np.broadcast_to(np.asarray(q, dtype=float), (self.n_u, self.n_q))
+        return self.batch_rates(q, np.eye(self.n_u)).T
 
     def potential_energy(self, t, q) -> float:
         return float(
@@ -347,6 +338,19 @@ class WorldModel:
     def batch_forces(self, t, q, u) -> np.ndarray:
         """h, shape (n, n_u)."""
         return self.plain_forces.forces(t, q, u, self.parameters.flat)
+
+    def batch_rates(self, q, u) -> np.ndarray:
+        """q' = B u, shape (n, n_q)."""
+        from nonsmooth.model.rotations import quaternion_rates
+
+        rates, frames = np.empty(q.shape), self.assembly.frames
+        for i, j, placed in zip(frames.at_q, frames.at_u, self.assembly.placed):
+            n = {SPATIAL: 3, TURNING: 0}.get(placed.kind, placed.u.size)
+            rates[:, i : i + n] = u[:, j : j + n]
+            if placed.kind in (SPATIAL, TURNING):
+                B = quaternion_rates(q[:, i + n : i + n + 4].T)
+                rates[:, i + n : i + n + 4] = np.einsum("ijn,nj->ni", B, u[:, j + n : j + n + 3])
+        return rates
 
     def batch_gaps(self, t, q) -> np.ndarray:
         """g_N, shape (n, n_N)."""

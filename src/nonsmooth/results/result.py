@@ -266,7 +266,7 @@ class Result(Pictured):
             rows.append(("...", f"{values.shape[0] - 12} more"))
         return rows
 
-    #: How a run is repeated with another tolerance (adaptive runs), what came of it, and of a second scheme.
+    #: What says how an adaptive run is repeated with another tolerance, and which; what came of it.
     _second: Any = None
     _estimate: Any = None
     #: Deviation from a second scheme (``verify=True``), an `ErrorEstimate`; None if none was asked for.
@@ -281,8 +281,18 @@ class Result(Pictured):
         if self._estimate is None and self._second is not None:
             from nonsmooth.results.error_estimate import estimate
 
-            self._estimate = estimate(self, *self._second)
+            self._estimate = estimate(self, *self._second())
         return self._estimate
+
+    @property
+    def ambiguous(self) -> list[dict[str, Any]]:
+        """Instants at which the laws led on in several ways (strong friction, Painleve), in the order of time; most often none.
+
+        Each is a dictionary: `t`; `of`, "accelerations" or "impulses"; `solutions`, each with `text`, `modes` by law (`alike`: all modes in
+        which the same happens), `rates` (of u, or u after the impact) and `forces` (or impulses) by row; `taken`, which of them the run
+        went on with (None for the start).
+        """
+        return self.extra.get("ambiguous", [])
 
     def gaps(self, system: Any = None) -> np.ndarray:
         """Gaps of all contacts at the stored instants, shape (n_N, n_t); a result read from a file needs the `system`."""

@@ -58,6 +58,8 @@ class AdaptiveMoreau(Scheme):
     name = "adaptive-moreau"
     tolerance = "tol"
 
+    audits_steps = True
+
     def __post_init__(self):
         for name in ("tol", "alpha", "alpha_min", "alpha_max"):
             object.__setattr__(self, name, positive(name, getattr(self, name)))

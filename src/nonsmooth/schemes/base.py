@@ -46,8 +46,8 @@ class Plan:
         Rows of the output buffer.
     accept : bool
         Whether unconverged steps are accepted (and marked).
-    keep_begin : bool
-        Whether the begin of each stored step is kept for the audit (when output is thinned).
+    keep_ends : bool
+        Whether both ends of the step of each stored instant are kept for the audit (when output is thinned).
     watched : UserEvents, optional
         Functions of the user whose zeros are looked for.
     controllers : Controllers, optional
@@ -63,7 +63,7 @@ class Plan:
     every: int = 1
     capacity: int = 1
     accept: bool = False
-    keep_begin: bool = False
+    keep_ends: bool = False
     watched: Any = None
     nodes: Any = ()
     controllers: Any = None
@@ -80,7 +80,10 @@ class Scheme:
     loop: ClassVar[Any] = run
     asks: Any = ()  # what it asks of a model besides the common questions: "kappa", "joints"
     dense: ClassVar[bool] = (
-        True  # whether its step uses the dense M, L, B, Y, G_all of the work space (n_u^2 numbers)
+        True  # whether its step uses the dense M, L, B, Y, G_all of the work space (n_u^2 numbers; see `is_dense`)
+    )
+    orders_laws: ClassVar[bool] = (
+        False  # whether its contact problem is W^T M^-1 W, listed by `phases.list_laws`: laws may stand in an order of their own
     )
     contacts: ClassVar[bool] = True  # whether it carries contacts and friction
     drives: ClassVar[bool] = False  # whether it finds inputs that act along directions of their own (`Servo`)
@@ -93,6 +96,8 @@ class Scheme:
     serves_again: ClassVar[bool] = (
         False  # whether records of a finished run serve the next one (see `schemes.spare`)
     )
+
+    audits_steps: ClassVar[bool] = False  # whether its audit recomputes single steps, also of thinned output
 
     tolerance: ClassVar[str] = "rtol"  # name of the option that says how accurate steps are to be
 
@@ -148,8 +153,12 @@ class Scheme:
         """How many numbers it keeps in ``state.own`` from step to step; what wraps a scheme keeps its own behind them."""
         return 0
 
-    def chosen_loop(self) -> Any:
-        """The loop that takes its steps: one that calls them at their address, unless the scheme has one of its own."""
+    def is_dense(self, model) -> bool:
+        """Whether its step of this model uses the dense matrices of the work space."""
+        return type(self).dense
+
+    def chosen_loop(self, model) -> Any:
+        """The loop that takes its steps of this model: one that calls them at their address, unless the scheme has one of its own."""
         return type(self).loop
 
     def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan):
@@ -166,6 +175,7 @@ class Scheme:
 class ConstantStep(Scheme):
     """A scheme whose steps have one length `dt`; the last one before a breakpoint or the end is shortened to hit it."""
 
+    audits_steps = True
     dt: float
 
     def steps_in(self, t_begin: float, t_end: float) -> int:

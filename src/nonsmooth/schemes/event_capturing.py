@@ -21,6 +21,7 @@ from nonsmooth.errors import GrazingWarning, InputError, RangeError
 from nonsmooth.integrators.stage_tables import ALIASES, TABLES, StageTable, stage_table
 from nonsmooth.model.start import start_key
 from nonsmooth.schemes.base import Plan, Scheme, checked_step
+from nonsmooth.schemes.choices import choices_of
 from nonsmooth.schemes.event_driven import parts_of_motion
 from nonsmooth.schemes.extrapolation import time_scale
 from nonsmooth.schemes.options import choice, number, positive, tolerances
@@ -264,6 +265,9 @@ class EventCapturingRun(SchemeRun):
             "promised": self.promised, "critical_steps": int(wanted.critical_steps), "forecast_right": int(wanted.forecast_right),
             "forecast_wrong_t": float(wanted.t_wrong),
         }  # fmt: skip
+
+    def ambiguous(self) -> list[dict[str, Any]]:
+        return choices_of(self.model, self.own.choices)
 
     def warn(self) -> None:
         """What a user should know of the run."""

@@ -24,11 +24,11 @@ from nonsmooth.errors import (
     DiscontinuityWarning,
     GrazingWarning,
     InputError,
-    NonUniqueWarning,
 )
 from nonsmooth.integrators.tableaus import explicit_methods, get_method
 from nonsmooth.model.start import resting
 from nonsmooth.schemes.base import Plan, Scheme
+from nonsmooth.schemes.choices import choices_of
 from nonsmooth.schemes.options import choice, positive, tolerances
 from nonsmooth.schemes.run import SchemeRun
 from nonsmooth.schemes.spare import taken
@@ -261,6 +261,9 @@ class EventDrivenRun(SchemeRun):
         u, change = self.own.scale[self.model.n_q :], self.own.pull * abs(self.info.dt)
         return bool(np.any((u > 0) & (change > 1e-6 * u)))
 
+    def ambiguous(self) -> list[dict[str, Any]]:
+        return choices_of(self.model, self.own.choices)
+
     def warn(self) -> None:
         """What a user should know of the run."""
         control = self.own.control
@@ -271,12 +274,6 @@ class EventDrivenRun(SchemeRun):
                 "laws there (Painleve's paradox), an impulse without collision does and was taken; less friction excludes it, "
                 "paradox='raise' ends the run there.",
                 DegenerateWarning,
-            )
-        if control.ambiguous:
-            warn_user(
-                f"accelerations at t = {control.t_ambiguous:.9g} are not unique (such instants: {int(control.ambiguous)}): a sliding "
-                "contact may open or stay closed (Painleve's paradox); it opens here. Less friction excludes it.",
-                NonUniqueWarning,
             )
         if control.grazings:
             warn_user(

@@ -1,4 +1,4 @@
-"""Worlds of many joints for the sparse step of `generalized-alpha` (equations in `nonsmooth._core.stepping.alpha.jointed`)."""
+"""Worlds of many joints for sparse steps: the matrix of masses and joints (equations in `nonsmooth._core.stepping.saddle`)."""
 
 from __future__ import annotations
 
@@ -9,39 +9,79 @@ from scipy import sparse
 
 from nonsmooth._core.bodies.frames import HELD
 from nonsmooth._core.jit import MATRIX, Reference, address_record
-from nonsmooth._core.stepping.alpha import jointed as core
+from nonsmooth._core.linalg.factors import factorise, solve
+from nonsmooth._core.stepping import saddle as core
+from nonsmooth._core.stepping.alpha.jointed import make_jointed
 from nonsmooth.model.colouring import Pattern
 from nonsmooth.model.independence import surely_independent
 from nonsmooth.model.matrix_operator import MatrixOperator
 from nonsmooth.schemes.projection import KeepingReference
 
+#: From so many rows of joints on a sparse step of Moreau's rule is quicker.
+MANY_JOINTS = 36
+
+
+def has_many_joints(model) -> bool:
+    """Whether a model is a world of joints enough for a sparse step; rows on nodes that are held in part have no place in it."""
+    return hasattr(model, "assembly") and model.laws.n_J >= MANY_JOINTS and not touches_held(model)
+
+
+def touches_held(model) -> bool:
+    """Whether rows meet nodes that are held in part."""
+    assembly = model.assembly
+    touched = {k for row in assembly.rows for k in (row.a, row.b)}
+    return any(assembly.frames.kind[k] == HELD for k in touched)
+
 
 def make_record(model, tangents) -> Reference | None:
-    """The record, or None where rows depend on each other or meet nodes that are held in part."""
-    assembly, n_u, n_rows = model.assembly, model.n_u, model.laws.n_rows
-    touched = {k for row in assembly.rows for k in (row.a, row.b)}
-    if any(assembly.frames.kind[k] == HELD for k in touched) or not has_own_forces(model):
+    """The record of `generalized-alpha`, or None where rows depend on each other or meet nodes that are held in part."""
+    if touches_held(model) or not has_own_forces(model) or redundant(model, columns_of(model)):
         return None
-    column = np.full((n_rows, 2 * core.SIDE), -1, dtype=np.int64)
-    for number, joint in enumerate(assembly.rows):
-        for first, body in ((0, joint.a), (core.SIDE, joint.b)):
-            velocities = assembly.velocities(body)
-            column[number, first : first + velocities.size] = velocities
-    if redundant(model, column):
-        return None
-    row, k = np.nonzero(column >= 0)
-    pattern = whole_pattern(model.pattern_M, row, column[row, k], n_u, n_rows)
+    saddle, kept = make_saddle(model, tangents.pattern, model.pattern_M)
+    return KeepingReference(make_jointed(saddle, model.n_u, model.laws.n_rows), *kept)
+
+
+def make_saddle(model, given: Pattern, pattern_A: Pattern | None = None, soft: float = 0.0):
+    """The record of the matrix and what it points at; values of A come on the pattern `given`, and stand on `pattern_A`."""
+    pattern_A, n_u, n_rows = given if pattern_A is None else pattern_A, model.n_u, model.laws.n_rows
+    column, first = columns_of(model), n_rows - model.laws.n_J
+    row, k = np.nonzero(column[first:] >= 0)
+    row += first
+    pattern = whole_pattern(pattern_A, row - first, column[row, k], n_u, n_rows - first)
     place, place_T = np.zeros(column.shape, dtype=np.int64), np.zeros(column.shape, dtype=np.int64)
-    place[row, k], place_T[row, k] = (
-        pattern.places(n_u + row, column[row, k]), pattern.places(column[row, k], n_u + row)
-    )  # fmt: skip
-    i, j = np.repeat(np.arange(n_u), np.diff(model.pattern_M.row_start)), model.pattern_M.columns
+    place[row, k] = pattern.places(n_u + row - first, column[row, k])
+    place_T[row, k] = pattern.places(column[row, k], n_u + row - first)
+    joints = np.arange(n_u, n_u + n_rows - first)
+    i, j = np.repeat(np.arange(n_u), np.diff(pattern_A.row_start)), pattern_A.columns
     factors = MatrixOperator(pattern, definite=False)
     directions = model.writers.paired_directions(core.SIDE)
-    at = address_record(directions=(directions, MATRIX), factors=factors.reference)
-    mass = tangents.pattern.places(i, j), pattern.places(i, j), i, j
-    record = core.make_jointed(at, n_u, n_rows, pattern.size, column, (place, place_T), mass)
-    return KeepingReference(record, factors, directions)
+    at = address_record(
+        directions=(directions, MATRIX), factors=factors.reference, factorise=(factorise, core.FACTORISE), solve=(solve, core.SOLVE)
+    )  # fmt: skip
+    A = given.places(i, j), pattern.places(i, j), i, j
+    record = core.make_saddle(
+        at,
+        n_u,
+        n_rows,
+        first,
+        pattern.size,
+        column,
+        (place, place_T, pattern.places(joints, joints)),
+        A,
+        soft,
+    )
+    return record, (factors, directions)
+
+
+def columns_of(model) -> np.ndarray:
+    """The velocities of both bodies of every row, -1 where there is none."""
+    assembly = model.assembly
+    column = np.full((model.laws.n_rows, 2 * core.SIDE), -1, dtype=np.int64)
+    for number, row in enumerate(assembly.rows):
+        for first, body in ((0, row.a), (core.SIDE, row.b)):
+            velocities = assembly.velocities(body)
+            column[number, first : first + velocities.size] = velocities
+    return column
 
 
 def has_own_forces(model) -> bool:
@@ -53,12 +93,10 @@ def has_own_forces(model) -> bool:
     )
 
 
-def whole_pattern(mass: Pattern, row, column, n_u: int, n_rows: int) -> Pattern:
-    """Velocities, then rows: M, W and W^T, and a diagonal."""
+def whole_pattern(A: Pattern, row, column, n_u: int, n_rows: int) -> Pattern:
+    """Velocities, then rows: A, W and W^T, and a diagonal."""
     WT = sparse.csr_array((np.ones(row.size), (row, column)), shape=(n_rows, n_u))
-    return Pattern.of(
-        sparse.block_array([[mass.sparse(), WT.T], [WT, sparse.eye_array(n_rows)]], format="csr")
-    )
+    return Pattern.of(sparse.block_array([[A.sparse(), WT.T], [WT, sparse.eye_array(n_rows)]], format="csr"))
 
 
 def redundant(model, column) -> bool:

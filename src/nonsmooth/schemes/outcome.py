@@ -10,9 +10,11 @@ from nonsmooth.errors import EnergyGainWarning, IntegrationError, StorageError, 
 from nonsmooth.model.check_derivatives import check_along
 from nonsmooth.results.dense import DenseSolution
 from nonsmooth.results.result import Result
+from nonsmooth.schemes.choices import warn_of_choices
 from nonsmooth.schemes.incidents import accumulation_points, event_table, merged
 from nonsmooth.schemes.prepare import origin
 from nonsmooth.schemes.request import Request
+from nonsmooth.schemes.run import ENDS
 from nonsmooth.schemes.simulation import STREAMED
 from nonsmooth.schemes.spare import keep
 from nonsmooth.schemes.user_events import with_user_events
@@ -24,16 +26,19 @@ def finish(model, scheme, simulation, request: Request, status: int, message: st
     if status == 0 and simulation.ended:
         status, message = 1, "stopped by a terminal event"
     events, unwritten = _events(model, scheme, simulation, status)
+    ambiguous = run.ambiguous()
     if status >= 0:
         run.warn()
+        warn_of_choices(ambiguous)
     totals = run.totals() | {"t_span": (plan.segments[0][0] if plan.segments else run.t, run.t)}
     columns = simulation.columns()
     if status >= 0 and keep(run):
         columns = {name: array.copy() for name, array in columns.items()}
-    begin, nodes = (_taken(columns, names) for names in (("q_B", "u_B"), ("q_nodes", "u_nodes")))
+    ends, nodes = (_taken(columns, names) for names in (ENDS, ("q_nodes", "u_nodes")))
     result = _result(model, scheme, simulation, request, columns, events, status, message)
+    result.extra |= {"ambiguous": ambiguous} if ambiguous else {}
     if request.audit and status != INTERRUPTED:  # who interrupts does not want to wait
-        samples = _samples(columns, begin, result.extra["P_J"], plan, scheme) if begin else None
+        samples = _samples(columns, ends, result.extra["P_J"]) if ends else None
         result.audit = _audit_of(model, scheme, result, totals, plan, samples)
         if result.audit is not None and request.on_energy_gain == "ignore":
             result.audit.energy_gains["accepted"] = True
@@ -204,28 +209,15 @@ def _gains_of(totals):
     return {"count": totals["energy_gain_count"], **gains}
 
 
-def _samples(columns, begin, P_J, plan, scheme):
-    """At most 200 full steps out of thinned output, or steps seen at an instant inside them, for the audit."""
+def _samples(columns, ends, P_J):
+    """At most 200 steps of a run whose output is thinned, for the audit: both their ends, and the state seen in each."""
     n = columns["t"].size
     pick = np.unique(np.linspace(0, n - 1, 200).astype(int)) if n else np.zeros(0, dtype=int)
     pick = pick[columns["dt"][pick] > 0]
-    t, dt = columns["t"][pick], columns["dt"][pick]
-    samples = {
-        "t_B": t - dt, "q_B": begin["q_B"][:, pick], "u_B": begin["u_B"][:, pick], "t_E": t, "q_E": columns["q"][:, pick],
-        "u_E": columns["u"][:, pick], "P": np.vstack([columns["P_N"][:, pick], columns["P_T"][:, pick], P_J[:, pick]]),
-        "modes": columns["modes"][:, pick], "dt": dt,
-    }  # fmt: skip
-    if plan.t_eval.size == 0:
-        return samples
-    # the step that holds an instant: the first that ends at it or later, in its segment
-    samples["t_B"] = np.full(pick.size, np.nan)
-    for a, b in plan.segments:
-        inside = (t > a) & (t <= b)
-        number = np.ceil((t[inside] - a) / scheme.dt - 1e-9)
-        samples["t_B"][inside] = a + (np.maximum(number, 1.0) - 1.0) * scheme.dt
-    # not so where a step was taken in halves
-    known = (t >= samples["t_B"]) & (t <= (samples["t_B"] + dt) * (1 + 1e-12))
-    return {name: array[..., known] for name, array in samples.items()}
+    P = np.vstack([columns["P_N"][:, pick], columns["P_T"][:, pick], P_J[:, pick]])
+    seen = {f"{name}_seen": columns[name][..., pick] for name in ("t", "q", "u")}
+    kept = {name: columns[name][..., pick] for name in ("dt", "modes")}
+    return {name: array[..., pick] for name, array in ends.items()} | seen | kept | {"P": P}
 
 
 def _clipped(scheme, segments):

@@ -61,7 +61,7 @@ def _plan(model, scheme, request: Request, segments) -> Plan:
         every=every,
         capacity=max(capacity, 4),
         accept=request.on_failure == "accept",
-        keep_begin=(instants is not None or every > 1) and not adaptive,
+        keep_ends=(instants is not None or every > 1) and scheme.audits_steps,
         nodes=NODES if request.dense_output and adaptive else (),
         adaptive=adaptive,
     )

@@ -19,10 +19,14 @@ from nonsmooth._core.records.status import OK, UNCONVERGED
 from nonsmooth._core.stepping.output import log_changes, write_columns
 from nonsmooth._core.stepping.run_loop import run
 from nonsmooth._core.stepping.watch import look
+from nonsmooth.integrators.reuse import Pristine
+from nonsmooth.model.order_of_laws import order_of_laws
 from nonsmooth.schemes.base import Plan
-from nonsmooth.schemes.spare import Pristine, usual
+from nonsmooth.schemes.spare import usual
 
 LOG_ROWS = 4096
+#: Columns of the ends of steps.
+ENDS = ("t_B", "q_B", "u_B", "t_E", "q_E", "u_E")
 BLUR = 4 * np.finfo(float).eps  # of an instant: on which side of a breakpoint it lies
 
 
@@ -49,7 +53,7 @@ class SchemeRun:
     ):
         laws = model.laws
         self.scheme, self.model, self.plan = scheme, model, plan
-        self._loop = scheme.chosen_loop()
+        self._loop = scheme.chosen_loop(model)
         record = model.record(scheme.asks)
         size = record.size
         n_own = n_own + scheme.remembers(model)
@@ -57,6 +61,7 @@ class SchemeRun:
         self.problem = make_problem(
             solve_laws.addresses(model.core.project), laws.n_laws, laws.n_rows,
             solver.options() if solver is not None else SolverOptions(),
+            *(order_of_laws(model) if scheme.orders_laws else ()),
         )  # fmt: skip
         self._outside = PlainCall(partial(_solve_outside, self.problem, solver))
         self.problem.at.outside = self._outside.address
@@ -66,7 +71,7 @@ class SchemeRun:
             **(parts or self._step()), **scheme.parts(model),
         }  # fmt: skip
         self.scene = Scene(
-            address_record(**self._parts), record, make_work(size, scheme.dense), self.problem, make_state(size, n_own),
+            address_record(**self._parts), record, make_work(size, scheme.is_dense(model)), self.problem, make_state(size, n_own),
             make_state(size, n_own), Info(), Ask(), Books(),
         )  # fmt: skip
         self.work, self.info, self.ask, self.books = (
@@ -81,14 +86,14 @@ class SchemeRun:
             model.n_u,
             laws.n_rows,
             laws.n_laws,
-            plan.keep_begin,
+            plan.keep_ends,
             n_own if scheme.shows_own else 0,
             len(plan.nodes),
         )
         self.log = make_log(LOG_ROWS + 2 * laws.n_laws)
         self.clock = Clock()
         self.clock.controlled, self.clock.first = self.controlled, 1
-        self.clock.with_begin = plan.keep_begin
+        self.clock.with_ends = plan.keep_ends
         parts = {"log": (log_changes, LOOK), "write": (write_columns, LOOK)}
         if plan.watched:
             parts |= {"values": (plan.watched.writer, VECTOR), "look": (look, LOOK)}
@@ -206,8 +211,6 @@ class SchemeRun:
         out.t[k], out.order[k], out.dt[k] = t, self.info.order, 0.0
         out.residual[k], out.iterations[k], out.error[k], out.P[k] = 0.0, 0, 0.0, 0.0
         out.q[k], out.u[k], out.modes[k] = self.state.q, self.state.u, self.state.modes[: out.modes.shape[1]]
-        if self.plan.keep_begin:
-            out.q_B[k], out.u_B[k] = self.state.q, self.state.u
         self.clock.stored = k + 1
 
     def diverges(self) -> bool:
@@ -216,6 +219,10 @@ class SchemeRun:
 
     def warn(self) -> None:
         """Warn of what a user should know of a run that reached its end."""
+
+    def ambiguous(self) -> list[dict[str, Any]]:
+        """Instants at which the laws led on in several ways (see `schemes.choices`)."""
+        return []
 
     def fields(self, result, own) -> dict[str, Any]:
         """Fields of the result that only the run knows; `own` is what the scheme remembers, shape (numbers, columns)."""
@@ -227,8 +234,6 @@ class SchemeRun:
         """The start as the first column (the loop gives it the modes of the first step)."""
         self.out.t[0], self.out.order[0] = t, self.info.order
         self.out.q[0], self.out.u[0] = self.state.q, self.state.u
-        if self.plan.keep_begin:
-            self.out.q_B[0], self.out.u_B[0] = self.state.q, self.state.u
         self.clock.stored = 1
 
     def output_full(self) -> bool:
@@ -246,8 +251,8 @@ class SchemeRun:
         }  # fmt: skip
         if out.own.shape[1]:
             columns["own"] = out.own[:n].T
-        if self.plan.keep_begin:
-            columns |= {"q_B": out.q_B[:n].T, "u_B": out.u_B[:n].T}
+        if self.plan.keep_ends:
+            columns |= {name: getattr(out, name)[:n].T for name in ENDS}
         if self.plan.nodes:  # (node, component, instant)
             columns |= {
                 "q_nodes": out.q_nodes[:n].transpose(1, 2, 0),

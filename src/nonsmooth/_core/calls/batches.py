@@ -8,7 +8,7 @@ from nonsmooth._core.calls.faults import explained, forget
 from nonsmooth._core.jit import (
     MATRIX,
     VECTOR,
-    addresses,
+    address,
     caller,
     f8_1,
     f8_2,
@@ -54,7 +54,7 @@ def values_at(function, t, q, u, p, shape):
     signature, loop = (VECTOR, _vectors) if len(shape) == 1 else (MATRIX, _matrices)
     forget()
     try:
-        loop(addresses([function], [signature])[0], t, q, u, p, out)
+        loop(address(function, signature), t, q, u, p, out)
     except Exception as exc:
         raise explained(exc)[0] from None
     return out

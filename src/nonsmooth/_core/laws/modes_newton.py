@@ -16,8 +16,8 @@ every law is taken: the documented choice where a problem has several solutions.
 """
 
 from nonsmooth._core.jit import caller, float64, int64, kernel, phase, types
-from nonsmooth._core.laws.projections import radius, residual
-from nonsmooth._core.linalg.elimination import SINGULAR, eliminate
+from nonsmooth._core.laws.projections import near, radius, residual
+from nonsmooth._core.linalg.elimination import SINGULAR, eliminate_near
 from nonsmooth._core.records.laws import (
     CONSTRAINT,
     COULOMB_1D,
@@ -81,7 +81,8 @@ def slip_on_disk(x, l, N, n):
     x0 /= s
     x1 /= s
     f = min(R / s, 1.0)
-    for j in range(n):
+    first, end = near(x, i0 + 1, n)[0], near(x, i0, n)[1]  # both rows see the same
+    for j in range(first, end):
         a0 = (1.0 if j == i0 else 0.0) - rho * G[i0, j]
         a1 = (1.0 if j == i0 + 1 else 0.0) - rho * G[i0 + 1, j]
         along = x0 * a0 + x1 * a1
@@ -93,7 +94,7 @@ def slip_on_disk(x, l, N, n):
     # right-hand side for the new impulses: A P_new = A P - F(P)
     for i in range(i0, i0 + 2):
         s = R * (x0 if i == i0 else x1) - rows.P[i]
-        for j in range(n):
+        for j in range(first, end):
             s += A[i, j] * rows.P[j]
         rows.b[i] = s
 
@@ -101,7 +102,7 @@ def slip_on_disk(x, l, N, n):
 @phase
 def solve_for_modes(x, n_laws, n):
     """Impulses for the modes of the laws: build and solve the linear system. Returns 0, or 1 if it is singular."""
-    laws, rows, G, A = x.laws, x.rows, x.G, x.A
+    laws, rows, G, A, reach = x.laws, x.rows, x.G, x.A, x.count.reach
     for l in range(n_laws):
         i0 = laws.row[l]
         kind = laws.kind[l]
@@ -114,8 +115,9 @@ def solve_for_modes(x, n_laws, n):
             f = 0.0
             if mode == CONSTRAINT:
                 f = 1.0 / G[i, i] if G[i, i] > 0.0 else 1.0
-            for j in range(n):
-                A[i, j] = f * G[i, j]
+            first, end = near(x, i, n)
+            for j in range(first, min(n, i + 2 * reach + 1)):
+                A[i, j] = f * G[i, j] if j < end else 0.0  # (elimination fills what is behind)
             rows.b[i] = -f * rows.c[i]
             if mode != CONSTRAINT:
                 A[i, i] = 1.0
@@ -127,7 +129,7 @@ def solve_for_modes(x, n_laws, n):
             A[i0, N] = -laws.mu[l] if mode == UPPER else laws.mu[l]
         else:
             slip_on_disk(x, l, N, n)
-    if eliminate(A, rows.b, n, SINGULAR) != 0:
+    if eliminate_near(A, rows.b, n, reach, SINGULAR) != 0:
         return 1
     for i in range(n):
         rows.P[i] = rows.b[i]

@@ -96,6 +96,22 @@ def project(x, l, r, dt):
 
 
 @phase
+def near(x, i, n):
+    """The first row that row i sees, and the one behind the last."""
+    return max(0, i - x.count.reach), min(n, i + x.count.reach + 1)
+
+
+@phase
+def row_of_xi(x, i, n):
+    """xi_i = sum_j G_ij P_j + c_i."""
+    s = x.rows.c[i]
+    first, end = near(x, i, n)
+    for j in range(first, end):
+        s += x.G[i, j] * x.rows.P[j]
+    return s
+
+
+@phase
 def residual(x, dt, n_laws, n):
     """The one residual, of steps and of `solve_contact` (`nonsmooth.contact.residual`): |e| / |c| with
     e_l = (P_l - prox(P_l - rho_l xi_l)) / rho_l over all laws, |c| over those that are closed: whose projection is not zero.
@@ -107,9 +123,7 @@ def residual(x, dt, n_laws, n):
     """
     laws, rows, G, xy = x.laws, x.rows, x.G, x.xy
     for i in range(n):
-        s = rows.c[i]
-        for j in range(n):
-            s += G[i, j] * rows.P[j]
+        s = row_of_xi(x, i, n)
         rows.xi[i] = s
         if not abs(s) < 1e300:  # a projection would hide NaN
             return 1e300
@@ -156,7 +170,8 @@ def r_factors(x, n_laws, n):
             s = G[i, i]
             if strategy != 0:
                 s = 0.0
-                for j in range(n):
+                first, end = near(x, i, n)
+                for j in range(first, end):
                     s += abs(G[i, j])
             size = max(size, s)
         common = max(common, size)

@@ -9,7 +9,7 @@ with r_i = omega / G_ii (see `projections.r_factors`). The radius of a Coulomb l
 """
 
 from nonsmooth._core.jit import caller, float64, int64, kernel, phase, types
-from nonsmooth._core.laws.projections import project, radius, residual
+from nonsmooth._core.laws.projections import project, radius, residual, row_of_xi
 from nonsmooth._core.records.problem import problem_at
 
 CHECK_EVERY = 16
@@ -21,7 +21,7 @@ call_relax = caller(RELAX)
 @phase
 def sweep(x, jacobi, dt, n_laws, n):
     """All laws once; returns the largest change over r_i, which is the natural residual along the way."""
-    laws, rows, G, xy = x.laws, x.rows, x.G, x.xy
+    laws, rows, xy = x.laws, x.rows, x.xy
     change = 0.0
     for l in range(n_laws):
         i0 = laws.row[l]
@@ -30,9 +30,7 @@ def sweep(x, jacobi, dt, n_laws, n):
         for i in range(d):
             s = rows.xi[i0 + i]  # of the last sweep, eq. (22)
             if not jacobi:  # eq. (23)
-                s = rows.c[i0 + i]
-                for j in range(n):
-                    s += G[i0 + i, j] * rows.P[j]
+                s = row_of_xi(x, i0 + i, n)
             xy[0, i] = rows.P[i0 + i] - rho * s
         project(x, l, radius(x, l), dt)
         for i in range(d):

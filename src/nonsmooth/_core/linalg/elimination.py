@@ -3,7 +3,7 @@
 Three ways, because different things are asked of them; columns, rows and the triangle that is left are treated alike:
 
     eliminate               one right-hand side at once, the matrix is lost: neither pivots nor factors are kept, which is what inner
-                            loops want (the modes of a step, the forces of a stage)
+                            loops want (the modes of a step, the forces of a stage); `eliminate_near` where entries stand near the diagonal
     lu_factor, lu_solve     the factors are kept for several right-hand sides, real or complex
     solve_by_rank           rows may depend on each other: complete pivoting tells which
 """
@@ -41,11 +41,12 @@ def subtract_row(A, i, k, f, n):
 
 
 @phase
-def back_substitute(A, b, n):
-    """Solve with the upper triangle of the leading n x n block of `A`; `b` becomes the solution."""
+def back_substitute(A, b, n, reach):
+    """Solve with the upper triangle of the leading n x n block of `A`, entries at most `reach` from the diagonal; `b` becomes the
+    solution."""
     for i in range(n - 1, -1, -1):
         s = b[i]
-        for j in range(i + 1, n):
+        for j in range(i + 1, min(n, i + reach + 1)):
             s -= A[i, j] * b[j]
         b[i] = s / A[i, i]
 
@@ -53,19 +54,26 @@ def back_substitute(A, b, n):
 @kernel(int64(f8_2, f8_1, int64, float64), forceinline=True, references=False)
 def eliminate(A, b, n, least):
     """Solve ``A x = b``; `A` is destroyed, `b` becomes x. Returns 0, or 1 where no pivot is larger than `least` (or one is infinite)."""
+    return eliminate_near(A, b, n, n, least)
+
+
+@kernel(int64(f8_2, f8_1, int64, int64, float64), forceinline=True, references=False)
+def eliminate_near(A, b, n, reach, least):
+    """The same where no entry stands further than `reach` from the diagonal; exchanged rows reach twice as far to the right."""
     for k in range(n):
-        p, largest = pivot_of_column(A, k, n)
+        last, end = min(n, k + reach + 1), min(n, k + 2 * reach + 1)
+        p, largest = pivot_of_column(A, k, last)
         if not least < largest < math.inf:
             return 1
         if p != k:
-            exchange_rows(A, k, p, k, n)
+            exchange_rows(A, k, p, k, end)
             b[k], b[p] = b[p], b[k]
-        for i in range(k + 1, n):
+        for i in range(k + 1, last):
             f = A[i, k] / A[k, k]
             if f != 0.0:
-                subtract_row(A, i, k, f, n)
+                subtract_row(A, i, k, f, end)
                 b[i] -= f * b[k]
-    back_substitute(A, b, n)
+    back_substitute(A, b, n, 2 * reach)
     return 0
 
 
@@ -110,7 +118,7 @@ def lu_solve(A, piv, n, b):
         for j in range(i):
             s -= A[i, j] * b[j]
         b[i] = s
-    back_substitute(A, b, n)
+    back_substitute(A, b, n, n)
 
 
 @kernel(int64(f8_2, f8_1, f8_1, i8_1, i8_1, int64, float64), references=False, forceinline=False)
@@ -144,7 +152,7 @@ def solve_by_rank(A, b, x, rows, columns, n, dependent):
             if f != 0.0:
                 subtract_row(A, i, k, f, n)
                 b[i] -= f * b[k]
-    back_substitute(A, b, rank)
+    back_substitute(A, b, rank, rank)
     for i in range(rank):
         x[columns[i]] = b[i]
     return rank

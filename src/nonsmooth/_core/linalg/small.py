@@ -1,6 +1,6 @@
 """Small symmetric systems by Cholesky factors, in place and without allocation (own loops beat LAPACK up to about n = 20)."""
 
-from nonsmooth._core.jit import f8_1, f8_2, int64, kernel, void
+from nonsmooth._core.jit import f8_1, f8_2, i8_1, int64, kernel, void
 
 
 @kernel(int64(f8_2, f8_2, int64), forceinline=True, references=False)
@@ -32,6 +32,31 @@ def solve_lower(L, b, x, n):
         for k in range(i):
             s -= L[i, k] * x[k]
         x[i] = s * L[i, i]
+
+
+@kernel(void(f8_2, i8_1, int64), forceinline=True, references=False)
+def profile(L, first, n):
+    """The first column of each row of the factor that is not zero: many bodies are many small systems."""
+    for i in range(n):
+        k = 0
+        while k < i and L[i, k] == 0.0:
+            k += 1
+        first[i] = k
+
+
+@kernel(int64(f8_2, i8_1, f8_1, f8_1, int64), forceinline=True, references=False)
+def solve_lower_near(L, first, b, x, n):
+    """`solve_lower` within the `profile` of the factor; returns where x begins not to be zero."""
+    begin = 0
+    while begin < n and b[begin] == 0.0:
+        x[begin] = 0.0
+        begin += 1
+    for i in range(begin, n):
+        s = b[i]
+        for k in range(max(first[i], begin), i):
+            s -= L[i, k] * x[k]
+        x[i] = s * L[i, i]
+    return begin
 
 
 @kernel(void(f8_2, f8_1, f8_1, int64), forceinline=True, references=False)

@@ -60,6 +60,7 @@ class Problem(NamedTuple):
     xy: np.ndarray  # argument and value of a projection
     options: Any
     count: Any
+    order: np.ndarray  # laws of the model in the order in which they are listed: friction behind its contact
     place: np.ndarray  # by law of the model: where it stands among those that act, or -1
     acts: np.ndarray  # by law of the model: whether it acts
 
@@ -74,12 +75,24 @@ SolverOptions = scalars(
     newton=int,  # most solves of Newton on the modes
 )
 
-Count = scalars("Count", laws=int, rows=int, iterations=int)
+Count = scalars(
+    "Count",
+    laws=int,
+    rows=int,
+    iterations=int,
+    reach=int,  # G_ij = 0 where i and j are further apart
+)
 
 
-def make_problem(at, n_laws, n_rows, options):
-    """A problem with up to so many laws and rows; `at` as `laws.solve_laws.addresses` makes it."""
+def make_problem(at, n_laws, n_rows, options, order=None, reach=None):
+    """A problem with up to so many laws and rows; `at` as `laws.solve_laws.addresses` makes it.
+
+    With `order`, in which laws are listed, rows do not see those further away than `reach`. (The arrays are square all the same: memory
+    that is never touched costs nothing.)
+    """
     n, r = max(n_laws, 1), max(n_rows, 1)
+    count = Count()
+    count.reach = r if reach is None else reach
     ints = [np.zeros(n, dtype=np.int64) for _ in range(7)]
     return Problem(
         at=at,
@@ -90,7 +103,8 @@ def make_problem(at, n_laws, n_rows, options):
         proximal=Proximal(*(np.zeros(r) for _ in Proximal._fields)),
         xy=np.zeros((2, 4)),
         options=options,
-        count=Count(),
+        count=count,
+        order=np.arange(n) if order is None else np.array(order, dtype=np.int64),
         place=np.zeros(n, dtype=np.int64),
         acts=np.zeros(n, dtype=np.int64),
     )

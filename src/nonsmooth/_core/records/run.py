@@ -24,7 +24,7 @@ Clock = scalars(
     rejected=int,
     every=int,  # store every k-th step ...
     next_store=int,  # ... next at this number
-    with_begin=int,  # keep the begin of each stored step
+    with_ends=int,  # keep both ends of the step of each stored instant
     evaluated=int,  # instants of t_eval stored so far
     stored=int,  # columns in the output
     logged=int,  # entries of the log
@@ -32,7 +32,7 @@ Clock = scalars(
 
 
 class Output(NamedTuple):
-    """One row per stored instant; `q_B, u_B` is the begin of the step that ends there."""
+    """One row per stored instant; `t_B, q_B, u_B` and `t_E, q_E, u_E` are the ends of the step that it lies in."""
 
     t: np.ndarray
     dt: np.ndarray
@@ -44,8 +44,12 @@ class Output(NamedTuple):
     u: np.ndarray
     P: np.ndarray
     modes: np.ndarray
+    t_B: np.ndarray
     q_B: np.ndarray
     u_B: np.ndarray
+    t_E: np.ndarray
+    q_E: np.ndarray
+    u_E: np.ndarray
     own: np.ndarray  # what the scheme remembers, where that is shown
     q_nodes: np.ndarray  # states inside the step, for dense output
     u_nodes: np.ndarray
@@ -122,14 +126,15 @@ class RunRecord(NamedTuple):
     watch: Watch
 
 
-def make_output(n, n_q, n_u, n_rows, n_laws, with_begin, n_own=0, nodes=0):
+def make_output(n, n_q, n_u, n_rows, n_laws, with_ends, n_own=0, nodes=0):
     """Output for `n` instants."""
-    m, k = n if with_begin else 1, n if nodes else 1
+    m, k = n if with_ends else 1, n if nodes else 1
     return Output(
         t=np.zeros(n), dt=np.zeros(n), residual=np.zeros(n), iterations=np.zeros(n, dtype=np.int64),
         order=np.zeros(n, dtype=np.int64), error=np.zeros(n), q=np.zeros((n, n_q)), u=np.zeros((n, n_u)),
-        P=np.zeros((n, n_rows)), modes=np.zeros((n, n_laws), dtype=np.int8), q_B=np.zeros((m, n_q)), u_B=np.zeros((m, n_u)),
-        own=np.zeros((n, n_own)),
+        P=np.zeros((n, n_rows)), modes=np.zeros((n, n_laws), dtype=np.int8), own=np.zeros((n, n_own)),
+        t_B=np.zeros(m), q_B=np.zeros((m, n_q)), u_B=np.zeros((m, n_u)),
+        t_E=np.zeros(m), q_E=np.zeros((m, n_q)), u_E=np.zeros((m, n_u)),
         q_nodes=np.zeros((k, max(nodes, 1), n_q)), u_nodes=np.zeros((k, max(nodes, 1), n_u)),
     )  # fmt: skip
 

@@ -67,6 +67,7 @@ class Work(NamedTuple):
 
     M: np.ndarray
     L: np.ndarray  # Cholesky factor of M
+    first: np.ndarray  # first column of each row of L that is not zero
     B: np.ndarray
     WT: np.ndarray  # W^T by row of the model
     Y: np.ndarray  # L^-1 W, by row
@@ -175,7 +176,7 @@ def make_work(size, dense=True):
         np.zeros(shape if dense else (1, 1)) for shape in (square, square, (n_q, n_u), by_row, (r, r))
     )
     return Work(
-        M=M, L=L, B=B, WT=np.zeros(by_row), Y=Y, G_all=G_all,
+        M=M, L=L, first=np.zeros(n_u, dtype=np.int64), B=B, WT=np.zeros(by_row), Y=Y, G_all=G_all,
         q_m=np.zeros(n_q), u_e=np.zeros(n_u), h=np.zeros(n_u), du=np.zeros(n_u), u_free=np.zeros(n_u),
         g=np.zeros(n_N), slack=np.zeros(n_N), zeta=np.zeros(r), bounds=np.zeros(2 * r),
         struck=np.zeros(max(size.n_laws, 1), dtype=np.int64),        t_best=np.full(max(size.n_laws, 1), np.nan),

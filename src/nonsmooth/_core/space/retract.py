@@ -20,6 +20,7 @@ from nonsmooth._core.jit import (
     float64,
     int64,
     kernel,
+    phase,
     void,
 )
 
@@ -107,3 +108,41 @@ def along_kinematics(at, t, q, delta, p, out):
     for k in range(space.unit.size):
         if space.unit[k] >= 0:
             to_unit_length(out, space.unit[k])
+
+
+@phase
+def drift(space, at, q, u, dt, out):
+    """q + dt B(at) u, block by block, for spaces that have no kinematics of their own."""
+    i = j = 0
+    for k in range(space.kind.size):
+        if space.kind[k] == SPACE_ROTATION:
+            w, x, y, z = 0.5 * at[i], 0.5 * at[i + 1], 0.5 * at[i + 2], 0.5 * at[i + 3]
+            a, b, c = u[j], u[j + 1], u[j + 2]
+            out[i] = q[i] + dt * (-x * a - y * b - z * c)
+            out[i + 1] = q[i + 1] + dt * (w * a - z * b + y * c)
+            out[i + 2] = q[i + 2] + dt * (z * a + w * b - x * c)
+            out[i + 3] = q[i + 3] + dt * (-y * a + x * b + w * c)
+            i += 4
+            j += 3
+        else:
+            for l in range(space.size[k]):
+                out[i + l] = q[i + l] + dt * u[j + l]
+            i += space.size[k]
+            j += space.size[k]
+
+
+@phase
+def terms_of_drift(space, q, out):
+    """sum_i |B_ij q_i| by velocity: what a rate of change along B is made of."""
+    i = j = 0
+    for k in range(space.kind.size):
+        if space.kind[k] == SPACE_ROTATION:
+            w, x, y, z = abs(q[i]), abs(q[i + 1]), abs(q[i + 2]), abs(q[i + 3])
+            out[j], out[j + 1], out[j + 2] = x * w + y * z, y * w + x * z, z * w + x * y
+            i += 4
+            j += 3
+        else:
+            for l in range(space.size[k]):
+                out[j + l] = abs(q[i + l])
+            i += space.size[k]
+            j += space.size[k]

@@ -91,7 +91,17 @@ def work_of_laws(model, work, problem):
 @phase
 def book_made(model, begin, end, work, problem, books, t):
     """Energy made by the impact laws of a step."""
-    active, rows, n_u = problem.laws, problem.rows, model.size.n_u
+    made, worst_law = made_by_laws(problem)
+    if made > 0.0:
+        T_B = kinetic_energy(work.M, begin.u, model.size.n_u)
+        T_E = kinetic_energy(work.M, end.u, model.size.n_u)
+        book_gain(books, made, T_B, T_E, worst_law, t)
+
+
+@phase
+def made_by_laws(problem):
+    """Energy made by the laws that act, and the law that made most."""
+    active, rows = problem.laws, problem.rows
     made, made_free, worst = 0.0, 0.0, 0.0
     worst_law = -1
     for a in range(problem.count.laws):
@@ -108,17 +118,14 @@ def book_made(model, begin, end, work, problem, books, t):
         if made_here > worst:
             worst = made_here
             worst_law = active.law[a]
-    made = min(made, made_free)
-    if made > 0.0:
-        T_B = kinetic_energy(work.M, begin.u, n_u)
-        T_E = kinetic_energy(work.M, end.u, n_u)
-        if made > ENERGY_GAIN * (T_B + T_E):
-            book_gain(books, made, T_B, T_E, worst_law, t)
+    return min(made, made_free), worst_law
 
 
 @phase
 def book_gain(books, made, T_B, T_E, law, t):
-    """An impact law made energy; the largest share of T_B is kept with its circumstances."""
+    """An impact law may have made energy; the largest share of T_B is kept with its circumstances."""
+    if not made > ENERGY_GAIN * (T_B + T_E):
+        return
     gain = made / T_B if T_B > 0.0 else 0.0
     books.gain_count += 1
     if gain > books.gain:

@@ -38,7 +38,7 @@ from nonsmooth._core.stepping.event_driven.records import (
     own_at,
 )
 from nonsmooth._core.stepping.event_driven.sizes import INFINITY, KIND
-from nonsmooth._core.stepping.phases import copy_state, normalise
+from nonsmooth._core.stepping.phases import copy_state, normalise, within_segment
 
 # what is differentiated
 FLOW, EVENT, JUMP, HOLD = 0, 1, 2, 3
@@ -159,6 +159,7 @@ def prepare(scene, v, state, modes, t):
     for i in range(size.n_u):
         mine.pull[i] = own.pull[i]
     mine.control.wedged, mine.control.dt_smooth = own.control.wedged, own.control.dt_smooth
+    varied.ask.t_stop = scene.ask.t_stop  # functions are asked inside the segment
     v.control.t = t
     sizes(v, own, size)
 
@@ -308,7 +309,7 @@ def moved(at_scene, s):
         for i in range(size.n_u):
             point.u[i] = own.trial.u[i]
         normalise(varied.model, point.q)
-        t += v.control.dt
+        t = within_segment(varied, t, v.control.dt, t + v.control.dt)
     if status == OK:
         status = call_at_state(own.at.hold, v.at.varied, at_point, t)
     result(v, size, point)

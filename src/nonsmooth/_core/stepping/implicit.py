@@ -28,6 +28,7 @@ from nonsmooth._core.records.status import MASS_SINGULAR, NON_FINITE, OK, ZERO_D
 MAX_NEWTON = 40
 DAMPED = 12  # from this iteration on only half of each change is taken, so that a kink of a force is not jumped over for ever
 NEWTON_TOL = 1e-12
+ROUNDING = 16.0 * 2.0**-52  # of positions, in terms of coordinates
 ACCEPTED = 1e-9  # a change of this size that does not get smaller is rounding
 
 
@@ -162,9 +163,22 @@ def changes(scene, begin, implicit, x_new, scale):
 
 
 @phase
-def settled(change, scale, before):
-    """Whether an iteration changed nothing any more, or only rounding."""
-    return change <= NEWTON_TOL * scale or (change <= ACCEPTED * scale and not change < 0.5 * before)
+def settled(change, scale, before, noise):
+    """Whether an iteration changed nothing any more, or only rounding, which may be as large as `noise`."""
+    return change <= NEWTON_TOL * scale or (
+        change <= max(ACCEPTED * scale, noise) and not change < 0.5 * before
+    )
+
+
+@phase
+def rounding_of_positions(model, work, q, dt):
+    """What rounding of positions leaves of the velocities where laws hold on them, in the norm of M."""
+    size, largest = model.size, 0.0
+    for i in range(size.n_q):
+        largest = max(largest, abs(q[i]))
+    for j in range(size.n_u):
+        work.du[j] = ROUNDING * (largest if size.has_B else abs(q[j])) / dt
+    return in_norm_of(work.M, work.du, size.n_u)
 
 
 @phase

@@ -56,7 +56,7 @@ def write_columns(at_run, at_scene, at_state, t, dt, t_new):
             clock.next_store += clock.every
         status = write_nodes(record, scene, at_scene, at_state, t, dt, t_new)
         if status == OK:
-            write(record, scene, state, scene.end, t_new, dt)
+            write(record, scene, state, scene.end, t_new, t, dt, t_new)
         return status
     while clock.stored < record.out.t.size and clock.evaluated < t_eval.size:
         t_out = t_eval[clock.evaluated]
@@ -66,7 +66,7 @@ def write_columns(at_run, at_scene, at_state, t, dt, t_new):
         if status != OK:
             return status
         clock.evaluated += 1
-        write(record, scene, state, scene.between, t_out, dt)
+        write(record, scene, state, scene.between, t_out, t, dt, t_new)
     return OK
 
 
@@ -105,11 +105,11 @@ def write_nodes(record, scene, at_scene, at_state, t, dt, t_new):
 
 
 @phase
-def write(record, scene, state, point, t, dt):
-    """Put `point` into the next column."""
+def write(record, scene, state, point, t_out, t, dt, t_new):
+    """Put `point`, in the step from t to t_new, into the next column."""
     clock, out, end, info, size = record.clock, record.out, scene.end, scene.info, scene.model.size
     k = clock.stored
-    out.t[k] = t
+    out.t[k] = t_out
     out.dt[k] = dt
     out.residual[k] = info.residual
     out.iterations[k] = info.iterations
@@ -125,9 +125,10 @@ def write(record, scene, state, point, t, dt):
         out.modes[k, l] = end.modes[l]
     for i in range(out.own.shape[1]):
         out.own[k, i] = point.own[i]
-    if clock.with_begin:
+    if clock.with_ends:
+        out.t_B[k], out.t_E[k] = t, t_new
         for i in range(size.n_q):
-            out.q_B[k, i] = state.q[i]
+            out.q_B[k, i], out.q_E[k, i] = state.q[i], end.q[i]
         for i in range(size.n_u):
-            out.u_B[k, i] = state.u[i]
+            out.u_B[k, i], out.u_E[k, i] = state.u[i], end.u[i]
     clock.stored = k + 1

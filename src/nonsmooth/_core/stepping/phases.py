@@ -7,7 +7,13 @@ Notation of Studer, Leine, Glocker 2008, sec. 3 (see `moreau`): index m is where
 from nonsmooth._core.calls.model_functions import call_matrix, call_vector
 from nonsmooth._core.jit import phase
 from nonsmooth._core.laws.solve_laws import call_solver
-from nonsmooth._core.linalg.small import cholesky, solve_lower, solve_lower_transposed
+from nonsmooth._core.linalg.small import (
+    cholesky,
+    profile,
+    solve_lower,
+    solve_lower_near,
+    solve_lower_transposed,
+)
 from nonsmooth._core.records.laws import CONSTRAINT, HALF_LINE, INACTIVE, LOWER, USER_SET
 from nonsmooth._core.records.status import (
     MASS_SINGULAR,
@@ -59,6 +65,7 @@ def free_velocity(model, begin, end, work, info, t_m, dt):
         call_matrix(model.at.mass, t_m, work.q_m, begin.u, model.p, work.M)
         if cholesky(work.M, work.L, n_u) != 0:
             return MASS_SINGULAR
+        profile(work.L, work.first, n_u)
     call_vector(model.at.force, t_m, work.q_m, work.u_e, model.p, h)
     solve_lower(work.L, h, du, n_u)
     solve_lower_transposed(work.L, du, du, n_u)
@@ -69,14 +76,14 @@ def free_velocity(model, begin, end, work, info, t_m, dt):
 
 
 @phase
-def closed_contacts(model, begin, end, work, problem, info, ask):
-    """Which laws act: contacts with a gap `work.g` <= 0, everything else always; the others have no impulse at the end. Sets
-    `info.changed` to -1, or to the law whose gap is not finite; returns whether the set of laws is another one than in the last
-    step."""
-    size, laws, g = model.size, model.laws, work.g
+def closed_contacts(model, begin, end, work, problem, info, ask, n_laws):
+    """Which of the first `n_laws` laws act: contacts with a gap `work.g` <= 0, everything else always; the others have no impulse at the
+    end. Sets `info.changed` to -1, or to the law whose gap is not finite; returns whether the set of laws is another one than in the
+    last step."""
+    laws, g = model.laws, work.g
     another = info.ready == 0
     info.changed = -1
-    for l in range(size.n_laws):
+    for l in range(n_laws):
         acts = 1
         if laws.kind[l] == HALF_LINE:
             limit = work.slack[l]
@@ -100,13 +107,14 @@ def closed_contacts(model, begin, end, work, problem, info, ask):
 
 
 @phase
-def list_laws(model, problem):
-    """The table of the laws that act, in the order of the model."""
+def list_laws(model, problem, n_laws):
+    """The table of those of the first `n_laws` laws that act, in the order of the problem."""
     laws, active = model.laws, problem.laws
     n_active = 0
     n = 0
-    for l in range(model.size.n_laws):
-        if problem.acts[l] == 0:
+    for k in range(model.size.n_laws):
+        l = problem.order[k]
+        if l >= n_laws or problem.acts[l] == 0:
             problem.place[l] = -1
             continue
         a = n_active
@@ -129,7 +137,7 @@ def active_laws(model, begin, end, work, problem, info, ask, t_m):
     if model.size.n_N > 0:
         call_vector(model.at.gap, t_m, work.q_m, begin.u, model.p, work.g)
         close_up_to_rounding(model, begin, work, t_m)
-    return laws_by_gaps(model, begin, end, work, problem, info, ask)
+    return laws_by_gaps(model, begin, end, work, problem, info, ask, model.size.n_laws)
 
 
 @phase
@@ -160,11 +168,12 @@ def rounding_of_gap(model, work, l):
 
 
 @phase
-def laws_by_gaps(model, begin, end, work, problem, info, ask):
-    """The laws of this step, by the gaps in `work.g`; impulses and modes of those that act are still to be found."""
-    another = closed_contacts(model, begin, end, work, problem, info, ask)
+def laws_by_gaps(model, begin, end, work, problem, info, ask, n_laws):
+    """The laws of this step among the first `n_laws`, by the gaps in `work.g`; impulses and modes of those that act are still to be
+    found."""
+    another = closed_contacts(model, begin, end, work, problem, info, ask, n_laws)
     if another:
-        list_laws(model, problem)
+        list_laws(model, problem, n_laws)
     info.residual = 0.0
     info.iterations = 0
     return another
@@ -207,20 +216,32 @@ def restitution(e, mode, kind, gamma_B, gamma_F, lasting, ask):
 
 @phase
 def delassus_row(model, work, problem, a, d):
-    """Row d of law `a` in G = W^T M^-1 W, against all rows up to itself."""
+    """Row d of law `a` in G = W^T M^-1 W, against all rows that it sees up to itself."""
     laws, active, G, Y, n_u = model.laws, problem.laws, problem.G, work.Y, model.size.n_u
     i = laws.row[active.law[a]] + d
     k = active.row[a] + d
-    solve_lower(work.L, work.WT[i], Y[i], n_u)
-    for b in range(a + 1):
+    begin = solve_lower_near(work.L, work.first, work.WT[i], Y[i], n_u)
+    for b in range(a, -1, -1):
         j0 = laws.row[active.law[b]]
         m0 = active.row[b]
+        if m0 + active.dim[b] <= k - problem.count.reach:
+            break
         for c in range(active.dim[b] if b < a else d + 1):
             s = 0.0
-            for v in range(n_u):
+            for v in range(begin, n_u):
                 s += Y[i, v] * Y[j0 + c, v]
             G[k, m0 + c] = s
             G[m0 + c, k] = s
+
+
+@phase
+def row_of_problem(rows, k, e, gamma_B, gamma_F, P, lower, upper):
+    """c, bounds and guess of a row; returns whether they are numbers."""
+    c = gamma_F + e * gamma_B
+    rows.gamma_B[k], rows.gamma_F[k], rows.c[k] = gamma_B, gamma_F, c
+    rows.P[k], rows.lo[k], rows.hi[k] = P, lower, upper
+    # NaN would pass through a projection unseen; so would a negative limit
+    return c - c == 0.0 and lower <= upper
 
 
 @phase
@@ -243,12 +264,10 @@ def contact_problem(model, begin, work, problem, info, ask, another, lasting, dt
                 gamma_B += WT[i, j] * begin.u[j]
                 gamma_F += WT[i, j] * work.u_free[j]
             e = restitution(e, mode, active.kind[a], gamma_B, gamma_F, lasting, ask)
-            c, lower, upper = gamma_F + e * gamma_B, bounds[i] * dt, bounds[n_rows + i] * dt
-            # NaN would pass through a projection unseen; so would a negative limit
-            if not (c - c == 0.0 and lower <= upper):
+            if not row_of_problem(
+                rows, k, e, gamma_B, gamma_F, begin.P[i], bounds[i] * dt, bounds[n_rows + i] * dt
+            ):
                 return NON_FINITE
-            rows.gamma_B[k], rows.gamma_F[k], rows.c[k] = gamma_B, gamma_F, c
-            rows.P[k], rows.lo[k], rows.hi[k] = begin.P[i], lower, upper
             if known:
                 continue
             delassus_row(model, work, problem, a, d)

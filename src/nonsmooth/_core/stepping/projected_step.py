@@ -43,6 +43,7 @@ MAX_PASSES = 30
 MAX_SWEEPS = 12
 EPS = 2.0**-52
 ROUNDING = 8.0  # units of rounding of the terms of a constraint that count as zero
+ALL_BUT_ZERO = 1e-6  # of the largest: what is smaller is measured by that
 STUCK = 1e-10  # a constraint this close, relative to its terms, that does not come closer is on its surface up to rounding
 
 Settings = scalars("Settings", mode=int)
@@ -159,7 +160,7 @@ def measure(scene, own, q, t):
         own.scale[i] = s
         largest = max(largest, s)
     for i in range(size.n_rows):  # rows whose coordinates have all been zero so far
-        own.scale[i] = max(own.scale[i], 1e-6 * largest)
+        own.scale[i] = max(own.scale[i], ALL_BUT_ZERO * largest)
 
 
 @phase
@@ -196,6 +197,9 @@ def agree(scene, own, at_scene, at_state, t, dt):
         if status != OK:
             return status
         again = False
+        largest = 0.0
+        for i in range(size.n_q):
+            largest = max(largest, end.own[place_of_size(scene, i)])
         for l in range(size.n_N):
             if own.touched[l] == VIOLATED and scene.problem.acts[l] == 0:
                 own.forced[l] = 1
@@ -204,8 +208,11 @@ def agree(scene, own, at_scene, at_state, t, dt):
         moved = 0.0
         for i in range(size.n_q):
             shift = end.q[i] - own.q_star[i]
-            if shift != own.shift[i]:
-                moved = max(moved, abs(shift - own.shift[i]) / end.own[place_of_size(scene, i)])
+            if (
+                shift != own.shift[i]
+            ):  # of coordinates that have all but stayed at zero, rounding is what moves
+                far = max(end.own[place_of_size(scene, i)], ALL_BUT_ZERO * largest)
+                moved = max(moved, abs(shift - own.shift[i]) / far)
             own.shift[i] = shift
         if not again and moved <= 4.0 * EPS:
             break

@@ -26,7 +26,7 @@ def hold_row(scene, i, keep):
             work.Y[i, k] = 0.0
     for j in range(i + 1):
         r = 0.0
-        for k in range(n_u):
+        for k in range(n_u if keep else 0):
             r += work.Y[i, k] * work.Y[j, k]
         work.G_all[i, j] = r
 
@@ -56,10 +56,12 @@ def multipliers(scene):
         if r > DEPENDENT * G[j, j]:
             A[j, j] = 1.0 / r**0.5
         for i in range(j + 1, n):
-            r = G[i, j]
-            for k in range(j):
-                r -= A[i, k] * A[j, k]
-            A[i, j] = r * A[j, j]
+            A[i, j] = 0.0
+            if A[j, j] > 0.0 and G[i, i] > 0.0:
+                r = G[i, j]
+                for k in range(j):
+                    r -= A[i, k] * A[j, k]
+                A[i, j] = r * A[j, j]
     solve_lower(A, residual, residual, n)
     solve_lower_transposed(A, residual, residual, n)
 

@@ -99,7 +99,9 @@ def paoli_step(at_scene, at_state, t, dt):
             status = NON_FINITE_GAP
         if missed <= 0:
             break
-        laws_by_gaps(model, begin, scene.end, work, scene.problem, scene.info, scene.ask)
+        laws_by_gaps(
+            model, begin, scene.end, work, scene.problem, scene.info, scene.ask, scene.model.size.n_laws
+        )
     for l in range(size.n_N):
         work.slack[l] = 0.0
     if status != OK and status != UNCONVERGED:
@@ -179,7 +181,16 @@ def first_contacts(scene, begin, own, t, dt):
     """Contacts whose gap at y is not positive without impulses. Returns a status."""
     kinematics(scene, begin, own, t, dt)
     gaps_at_y(scene, begin, own, t, dt, False)
-    laws_by_gaps(scene.model, begin, scene.end, scene.work, scene.problem, scene.info, scene.ask)
+    laws_by_gaps(
+        scene.model,
+        begin,
+        scene.end,
+        scene.work,
+        scene.problem,
+        scene.info,
+        scene.ask,
+        scene.model.size.n_laws,
+    )
     return not_finite_gap(scene.info)
 
 
@@ -208,6 +219,7 @@ def with_laws(scene, begin, own, t, dt, weight):
     if problem.count.rows == 0:
         return OK
     before = scale = 0.0
+    noise = newton.rounding_of_positions(model, scene.work, begin.q, dt)
     for iteration in range(MAX_NEWTON):
         kinematics(scene, begin, own, t, dt)
         velocities_of_laws(scene, begin, own, t, dt, weight, iteration == 0)  # xi, S
@@ -221,7 +233,7 @@ def with_laws(scene, begin, own, t, dt, weight):
             imp.x[j] = own.u_new[j]
         if not change - change == 0.0:
             return NON_FINITE
-        if newton.settled(change, scale, before):
+        if newton.settled(change, scale, before, noise):
             return status
         before = change
     info.residual = before / max(scale, 1e-300)

@@ -80,23 +80,26 @@ class Theta(NamedTuple):
     shift: np.ndarray  # how far a projection moves q_1 (zero without one)
     place_0: np.ndarray  # gaps, then joints: at the begin
     place_1: np.ndarray  # ... and at q_1 (`SECANT`)
+    way_q: np.ndarray  # what they change with q,
+    way_t: np.ndarray  # ... and with t
+    sizes: np.ndarray  # of coordinates, by velocity
 
 
-def make_own(size, at, n_values, reach):
+def make_own(size, at, n_values, reach, sizes):
     """The record of a scheme for a model of that size; `at`: addresses of the tangent and its factors."""
     n_q, n_u, rows, places = size.n_q, size.n_u, max(size.n_rows, 1), max(size.n_N, 1) + max(size.n_joints, 1)
     return Theta(
         Options(), newton.make_implicit(at, n_u, size.n_rows, n_values), np.zeros(n_u), np.zeros(n_u), np.zeros(n_q), np.zeros(n_q),
         np.zeros(rows), np.zeros((rows, n_u)), np.zeros(rows), np.zeros((rows, n_u)), np.zeros(rows), np.zeros((rows, n_u)),
-        reach, np.zeros(n_q), np.zeros(places), np.zeros(places),
+        reach, np.zeros(n_q), np.zeros(places), np.zeros(places), np.zeros(places), np.zeros(places), sizes,
     )  # fmt: skip
 
 
 def _example():
     one, row = np.zeros(1), np.zeros((1, 1))
     return Theta(
-        Options(), newton.EXAMPLE, one, one, one, one, one, row, one, row, one, row, one, one, one, one
-    )
+        Options(), newton.EXAMPLE, one, one, one, one, one, row, one, row, one, row, one, one, one, one, one, one, one
+    )  # fmt: skip
 
 
 _, own_at = by_reference(_example())
@@ -130,7 +133,10 @@ def theta_step(at_scene, at_state, t, dt):
         change, scale = newton.changes(scene, begin, own.implicit, own.u_new, scale)
         if not change - change == 0.0:
             return NON_FINITE
-        settled = newton.settled(change, scale, before)
+        noise = 0.0
+        if own.options.directions == SECANT:
+            noise = newton.rounding_of_positions(model, scene.work, begin.q, dt)
+        settled = newton.settled(change, scale, before, noise)
         next_iterate(own, size.n_u, 0.5 if iteration >= DAMPED and not settled else 1.0)
         if settled and not first:
             return finish(scene, begin, own, status, t, dt)
@@ -163,7 +169,7 @@ def laws_of_step(scene, begin, own, t, dt):
         if options.activation == FORECAST:
             for l in range(n_N):
                 work.g[l] += options.gamma * dt * own.gamma_0[l]
-    laws_by_gaps(model, begin, scene.end, work, scene.problem, info, scene.ask)
+    laws_by_gaps(model, begin, scene.end, work, scene.problem, info, scene.ask, size.n_laws)
     return not_finite_gap(info)
 
 

@@ -118,14 +118,16 @@ class Writers:
             made.append(element(getattr(kind, what), signature, reference))
         return made
 
-    def paired_directions(self, side: int) -> Any:
+    def paired_directions(self, side: int, apart: bool = False) -> Any:
         """Rows of W^T without zeros, (n_rows, 2 side): velocities of the first body, then of the second from `side` on.
 
-        The same kernels over a table of frames whose velocities begin there.
+        The same kernels over a table of frames whose velocities begin there. If `apart`, the second bodies read their coordinates from
+        a second copy of q behind the first (rows of users do not).
         """
         assembly, rows, n = self.assembly, self.assembly.rows, self.assembly.frames.kind.size
         frames = Frames(*(np.concatenate([column, column]) for column in assembly.frames))
         frames.at_u[:n], frames.at_u[n:] = 0, side
+        frames.at_q[n:] += assembly.n_q if apart else 0
         fixed = np.vstack([assembly.fixed, assembly.fixed])
         made = []
         for kind, numbers in self._by_type(range(len(rows))).items():

@@ -6,7 +6,7 @@ import numpy as np
 
 from nonsmooth.results.audit.midpoint import audit_moreau
 from nonsmooth.results.audit.report import Audit
-from nonsmooth.results.audit.steps import evenly, whole_steps
+from nonsmooth.results.audit.steps import evenly, get, whole_steps
 
 EPS = np.finfo(np.float64).eps
 MOST = 100  # steps recomputed
@@ -47,27 +47,31 @@ def audit_alpha(scheme, model, result, totals, plan, samples=None) -> Audit:
 
 
 def _steps(result, plan, samples) -> list[tuple]:
-    """Steps to look at: column of the end; time, coordinates, velocities at the begin; column of the begin, if there is one."""
+    """Steps to look at: column; time, coordinates, velocities at the begin and at the end; column of the begin, if there is one."""
     if plan.every == 1 and plan.t_eval.size == 0:
         k = whole_steps(result.t, result.dt)
         k = k[k >= 2]
         k = k[evenly(k.size, MOST)] if k.size else k
-        return [(int(i), result.t[i - 1], result.q[:, i - 1], result.u[:, i - 1], int(i - 1)) for i in k]
+        return [(int(i), *_state(result, i - 1), *_state(result, i), int(i - 1)) for i in k]
     if samples is None:
         return []
-    whole = np.flatnonzero(samples["t_E"] >= samples["t_B"] + samples["dt"] * (1.0 - 1e-9))
-    whole = whole[evenly(whole.size, MOST)] if whole.size else whole
-    column = np.searchsorted(result.t, samples["t_E"])
+    column = np.searchsorted(result.t, samples["t_seen"])
+    ends = [{name: samples[f"{name}_{end}"] for name in ("t", "q", "u")} for end in "BE"]
     return [
-        (int(column[i]), samples["t_B"][i], samples["q_B"][:, i], samples["u_B"][:, i], None) for i in whole
+        (int(column[i]), *_state(ends[0], i), *_state(ends[1], i), None) for i in evenly(column.size, MOST)
     ]
+
+
+def _state(columns, k) -> tuple:
+    """Time, coordinates and velocities of a column."""
+    return tuple(get(columns, name)[..., k] for name in ("t", "q", "u"))
 
 
 def _step(scheme, model, result, step, fastest, breaks) -> tuple[float, float, float, float]:
     """Residuals of motion, positions, laws and sets of a step, relative to their terms."""
-    k, t_0, q_0, u_0, before = step
-    h, q_1, u_1, w = result.dt[k], result.q[:, k], result.u[:, k], result.acceleration[:, k]
-    anew, t_0, t_1 = _inside(t_0, result.t[k], breaks)
+    k, t_0, q_0, u_0, t_1, q_1, u_1, before = step
+    h, w = result.dt[k], result.acceleration[:, k]
+    anew, t_0, t_1 = _inside(t_0, t_1, breaks)
     P = np.concatenate(
         [result.P_N[:, k], result.P_T[:, k], result.extra.get("P_J", np.zeros((0, k + 1)))[:, k]]
     )

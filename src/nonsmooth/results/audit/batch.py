@@ -60,11 +60,19 @@ class Batch:
 
     def free_accelerations(self, t: np.ndarray, q: np.ndarray, h: np.ndarray) -> np.ndarray:
         """M^-1 h, shape (n, n_u)."""
-        if hasattr(self.model, "sparse_mass"):
-            from scipy.sparse.linalg import splu
+        M = None if hasattr(self.model, "sparse_mass") else self.mass(t, q)
+        return self.over_mass(M, h[..., None])[..., 0]
 
-            return splu(self.model.sparse_mass).solve(np.ascontiguousarray(h.T)).T
-        return solved(self.mass(t, q), h[..., None])[..., 0]
+    def over_mass(self, M, b: np.ndarray) -> np.ndarray:
+        """M^-1 b for stacks, shapes (n, n_u, n_u) and (n, n_u, m); worlds have one sparse M for all instants."""
+        if not hasattr(self.model, "sparse_mass"):
+            return solved(M, b)
+        from scipy.sparse.linalg import splu
+
+        n, n_u, m = b.shape
+        columns = np.ascontiguousarray(b.transpose(1, 0, 2).reshape(n_u, n * m))
+        found = splu(self.model.sparse_mass).solve(columns) if m else columns
+        return found.reshape(n_u, n, m).transpose(1, 0, 2)
 
     def force(self, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """h, shape (n, n_u)."""
@@ -116,6 +124,8 @@ class Batch:
         """B u, shape (n, n_q)."""
         if not self.has_kinematics:
             return u
+        if self.plain:
+            return self.model.batch_rates(q, u)
         if self.core is None:
             B = _stack([self.model.kinematic_matrix(*x) for x in zip(t, q)], (self.n_q, self.n_u))
         else:
@@ -143,9 +153,9 @@ class Batch:
         return 0.5 * np.einsum("ni,nij,nj->n", u, self.mass(t, q), u)
 
     def most(self, wanted: int) -> int:
-        """How many of `wanted` points can be looked at without using much memory."""
+        """How many of `wanted` points can be looked at without using much memory, or time."""
         entries = self.n_u * (self.n_u + self.n_rows) + 1
-        return int(min(wanted, max(4_000_000 // entries, 4)))
+        return int(min(wanted, max(1_000_000 // entries, min(16_000_000 // entries, 4), 1)))
 
 
 def times(A: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core.records.laws import FREE, HALF_LINE
-from nonsmooth.results.audit.batch import Batch, solved, times
+from nonsmooth.results.audit.batch import Batch, times
 from nonsmooth.results.audit.laws import contact_rows, impact_impulses, projected, rows_of
 from nonsmooth.results.audit.steps import Steps
 
@@ -45,8 +45,8 @@ class Midpoint:
     ----------
     t, q : ndarray, shapes (n,), (n, n_q)
     M : ndarray, shape (n, n_u, n_u)
-    impulse_h : ndarray, shape (n, n_u)
-        h dt.
+    impulse_h, M_inv_h : ndarray, shape (n, n_u)
+        h dt, and M^-1 times it.
     WT, zeta : ndarray, shapes (n, n_rows, n_u), (n, n_rows)
     lower, upper : ndarray, shape (n, n_rows)
         Force bounds.
@@ -62,6 +62,7 @@ class Midpoint:
     q: np.ndarray
     M: np.ndarray
     impulse_h: np.ndarray
+    M_inv_h: np.ndarray
     WT: np.ndarray
     zeta: np.ndarray
     lower: np.ndarray
@@ -86,41 +87,53 @@ def evaluated_at(
     M = batch.mass(t, q)
     WT, zeta = batch.directions(t, q)
     if chord:
-        WT = along_chord(batch, s, M, WT, zeta, batch.q_dot(t, q, s.dt[:, None] * u), u)
+        WT, zeta = along_chord(batch, s, M, WT, zeta, batch.q_dot(t, q, s.dt[:, None] * u), u)
     lower, upper = batch.bounds(t, q, u)
-    M_inv_W = solved(M, WT.transpose(0, 2, 1))
+    M_inv_W = batch.over_mass(M, WT.transpose(0, 2, 1))
+    impulse_h = batch.force(t, q, u) * s.dt[:, None]
     G_diagonal = np.einsum("nri,nir->nr", WT, M_inv_W)
     reach = times(np.abs(WT), np.maximum(np.abs(s.u_B), np.abs(s.u_E)))
     return Midpoint(
-        t=t, q=q, M=M, impulse_h=batch.force(t, q, u) * s.dt[:, None], WT=WT, zeta=zeta, lower=lower, upper=upper,
-        M_inv_W=M_inv_W, G_diagonal=G_diagonal, rate_B=times(WT, s.u_B), rate_E=times(WT, s.u_E),
+        t=t, q=q, M=M, impulse_h=impulse_h, M_inv_h=batch.over_mass(M, impulse_h[..., None])[..., 0], WT=WT, zeta=zeta,
+        lower=lower, upper=upper, M_inv_W=M_inv_W, G_diagonal=G_diagonal, rate_B=times(WT, s.u_B), rate_E=times(WT, s.u_E),
         velocity=largest(reach, zeta, G_diagonal * np.abs(s.P)),
     )  # fmt: skip
 
 
-def along_chord(batch: Batch, s: Steps, M, WT, zeta, move, u) -> np.ndarray:
-    """Directions W- of contacts and joints, a discrete gradient: W-^T d + zeta dt is the change of the position over the step, d = u dt."""
+def along_chord(batch: Batch, s: Steps, M, WT, zeta, move, u) -> tuple[np.ndarray, np.ndarray]:
+    """W- and zeta- of contacts and joints, a discrete gradient: W-^T d is what the position changes with q over the step, d = u dt,
+    zeta- dt what it changes with t."""
     q_new, d = s.q_B + move, s.dt[:, None] * u
     for place in getattr(batch.model, "quaternions", ()):
         q_new[:, place : place + 4] /= np.linalg.norm(q_new[:, place : place + 4], axis=1)[:, None]
-    t_new, joints = s.t_B + s.dt, batch.joints(s.t_B, s.q_B, s.u_B)
-    change = np.concatenate(
-        [batch.gaps(t_new, q_new) - batch.gaps(s.t_B, s.q_B), batch.joints(t_new, q_new, s.u_B) - joints],
-        axis=1,
+    (here, there), (later_here, later_there) = (
+        [np.concatenate([batch.gaps(t, q), batch.joints(t, q, s.u_B)], axis=1) for q in (s.q_B, q_new)]
+        for t in (s.t_B, s.t_B + s.dt)
+    )
+    with_q, with_t = (
+        0.5 * (there - here + later_there - later_here),
+        0.5 * (later_here - here + later_there - there),
     )
     first = batch.n_rows - batch.n_J
-    rows = np.concatenate([np.arange(batch.n_N), np.arange(first, first + joints.shape[1])]).astype(int)
+    joints = np.arange(first, first + here.shape[1] - batch.n_N)
+    rows = np.concatenate([np.arange(batch.n_N), joints]).astype(int)
     Md = times(M, d)
     square = np.einsum("ni,ni->n", d, Md)[:, None]
-    missed = change - times(WT[:, rows], d) - s.dt[:, None] * zeta[:, rows]
+    missed = with_q - times(WT[:, rows], d)
     # (what rounding of positions leaves is no bend)
-    size = np.einsum("nri,i->nr", np.abs(WT[:, rows]), np.full(batch.n_u, largest(s.q_B).max(initial=0.0)))
+    sizes = np.max(np.abs(s.q_B), axis=0, initial=0.0)
+    sizes = np.where(sizes > 0.0, sizes, np.max(sizes, initial=0.0))
+    if batch.has_kinematics:
+        sizes = np.full(batch.n_u, np.max(sizes, initial=0.0))
+    size = np.einsum("nri,i->nr", np.abs(WT[:, rows]), sizes)
     share = np.divide(
         missed, square, out=np.zeros_like(missed), where=(square > 0.0) & (np.abs(missed) > 16 * _EPS * size)
     )
-    bent = WT.copy()
+    bent, moving = WT.copy(), zeta.copy()
     bent[:, rows] += share[:, :, None] * Md[:, None, :]
-    return bent
+    turned = np.abs(with_t - s.dt[:, None] * zeta[:, rows]) > 16 * _EPS * size
+    moving[:, rows] = np.where(turned, with_t / s.dt[:, None], zeta[:, rows])
+    return bent, moving
 
 
 def momentum_residual(s: Steps, m: Midpoint) -> np.ndarray:
@@ -245,7 +258,7 @@ def energy_identity(s: Steps, m: Midpoint) -> np.ndarray:
     work = 0.5 * (dot(m.rate_B + m.rate_E, s.P) + dot(s.u_B + s.u_E, m.impulse_h))
     reach = dot(np.abs(m.rate_B) + np.abs(m.rate_E), np.abs(s.P))
     reach = 0.5 * (reach + dot(np.abs(s.u_B) + np.abs(s.u_E), np.abs(m.impulse_h)))
-    push = 0.5 * dot(m.impulse_h, solved(m.M, m.impulse_h[..., None])[..., 0])
+    push = 0.5 * dot(m.impulse_h, m.M_inv_h)
     return relative(np.abs(T_E - T_B - work), T_B + T_E + reach + push)
 
 

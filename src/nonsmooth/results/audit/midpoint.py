@@ -23,7 +23,6 @@ from nonsmooth.results.audit.checks import (
     momentum_residual,
     position_residual,
     relative,
-    solved,
 )
 from nonsmooth.results.audit.joints import joint_drift, rate_along
 from nonsmooth.results.audit.report import Audit
@@ -143,10 +142,10 @@ class MoreauAudit:
             k = self.whole[evenly(self.whole.size, self.most)]
             k = np.union1d(k, near_events(self.t, self.whole, instants, self.most)) if self.most else k[:0]
         s = Steps.from_columns(self.columns, k)
-        self.between = np.zeros((2, 1))
+        self.between = np.zeros((2, 0))
         if samples is not None and np.shape(samples["P"])[0] == self.batch.n_rows:
-            kept, self.between = self.completed(Steps.from_samples(samples, self.batch.most(1000)))
-            s = Steps.joined([s, kept])
+            s = Steps.joined([s, Steps.from_samples(samples, self.batch.most(1000))])
+            self.between = off_the_line(self.batch, samples)
         if self.audit.steps_total and not len(s):
             why = "the stored columns are not consecutive steps and there are no samples"
             if not self.complete or samples is not None:
@@ -155,12 +154,6 @@ class MoreauAudit:
         return s
 
     # -- where a step is evaluated -------------------------------------------------------------------------------------
-
-    def completed(self, s: Steps) -> tuple[Steps, np.ndarray]:
-        """Steps seen at an instant inside them, with their true ends."""
-        if self.projection is not None:
-            return whole_only(s), np.zeros((2, 1))
-        return completed(self.batch, s)
 
     def evaluated(self, s: Steps) -> Midpoint:
         """The model where the steps evaluate it."""
@@ -201,8 +194,9 @@ class MoreauAudit:
         position, stretch = self.positions(s, m)
         complementarity, cone, unknown = self.laws(s, m, u_max)
         audit.momentum_residual, audit.momentum_residual_t = worst(momentum_residual(s, m), s.t_E)
-        audit.momentum_residual = float(np.maximum(audit.momentum_residual, np.max(self.between[0])))
-        audit.position_residual = float(np.maximum(worst(position, s.t_E)[0], np.max(self.between[1])))
+        off_u, off_q = np.max(self.between, axis=1, initial=0.0)
+        audit.momentum_residual = float(np.maximum(audit.momentum_residual, off_u))
+        audit.position_residual = float(np.maximum(worst(position, s.t_E)[0], off_q))
         audit.complementarity, audit.complementarity_t = worst(complementarity, s.t_E)
         audit.cone_violation = worst(cone, s.t_E)[0]
         audit.energy_identity_error = worst(energy_identity(s, m), s.t_E)[0]
@@ -212,7 +206,12 @@ class MoreauAudit:
         rates = (m.rate_B + m.zeta, m.rate_E + m.zeta, batch.directions(s.t_B, s.q_B)[1])
         self.travel = float(np.max(s.dt * largest(*(rate[:, : batch.n_N] for rate in rates))))
         self.speed = float(np.max(m.velocity))
-        self.push = float(np.max(dot(m.impulse_h, solved(m.M, m.impulse_h[..., None])[..., 0])))
+        self.push = float(np.max(dot(m.impulse_h, m.M_inv_h)))
+        # at most, in steps that were not looked at: all velocities, and those that forces give in a step, along the normal
+        fastest = np.maximum(np.abs(s.u_B), np.abs(s.u_E)) + np.abs(m.M_inv_h)
+        self.farthest = float(
+            np.max(s.dt[:, None] * times(np.abs(m.WT[:, : batch.n_N]), fastest), initial=0.0)
+        )
         if unknown:
             audit.notes.append(f"{unknown} laws with a user-defined set were not recomputed")
         longest, t = worst(stretch, s.t_E)
@@ -249,9 +248,8 @@ class MoreauAudit:
         noise = 64 * _EPS * float(np.max(np.abs(q[:: max(len(q) // 1000, 1)]), initial=0.0))
         consecutive = every and 0 < self.whole.size == self.t.size - 1
         if len(s):
-            travel = (
-                max(self.travel, float(np.max(np.abs(np.diff(g, axis=0))))) if consecutive else self.travel
-            )
+            most = float(np.max(np.abs(np.diff(g, axis=0)))) if consecutive else self.farthest
+            travel = max(self.travel, most)
             # what the tolerance of a contact solver leaves of the velocities carries a body at rest slowly inwards
             creep = (
                 min(audit.complementarity or 0.0, audit.tolerance)
@@ -372,35 +370,17 @@ class MoreauAudit:
         report_drift(self.audit, self.batch, self.t[k], self.q[k], self.u[k], motion(self.q))
 
 
-def whole_only(s: Steps) -> Steps:
-    """Those steps that were seen at their end."""
-    return s.pick(np.flatnonzero(s.t_E >= s.t_B + s.dt * (1.0 - 1e-9)))
-
-
-def completed(batch: Batch, s: Steps) -> tuple[Steps, np.ndarray]:
-    """Steps that were seen at an instant inside them, with their true ends, and how far the states seen lie off the line between
-    begin and end, relative: velocities and positions, shape (2, n)."""
-    inside = s.t_E < s.t_B + s.dt * (1.0 - 1e-9)
-    off = np.zeros((2, max(len(s), 1)))
-    if not inside.any():
-        return s, off
-    part = s.pick(inside)
-    m = midpoint(batch, part)
-    push = m.impulse_h + times(m.WT.transpose(0, 2, 1), part.P)
-    u_E = part.u_B + solved(m.M, push[..., None])[..., 0]
-    q_E = part.q_B + batch.q_dot(m.t, m.q, (0.5 * part.dt)[:, None] * (part.u_B + u_E))
-    share = ((part.t_E - part.t_B) / part.dt)[:, None]
-    q_seen, u_seen = part.q_B + share * (q_E - part.q_B), part.u_B + share * (u_E - part.u_B)
+def off_the_line(batch: Batch, samples: Mapping[str, np.ndarray]) -> np.ndarray:
+    """How far states seen inside steps lie off the line between the ends, relative: velocities and positions, shape (2, n)."""
+    s = {name: np.asarray(value).T for name, value in samples.items()}
+    share = ((s["t_seen"] - s["t_B"]) / s["dt"])[:, None]
+    q, u = (s[f"{x}_B"] + share * (s[f"{x}_E"] - s[f"{x}_B"]) for x in "qu")
     for place in getattr(batch.model, "quaternions", ()):
-        for q in (q_E, q_seen):
-            q[:, place : place + 4] /= np.linalg.norm(q[:, place : place + 4], axis=1)[:, None]
+        q[:, place : place + 4] /= np.linalg.norm(q[:, place : place + 4], axis=1)[:, None]
     # after an impact the velocity is the right limit at once
-    difference = np.minimum(largest(part.u_E - u_seen), largest(part.u_E - u_E))
-    off[0, inside] = relative(difference, largest(part.u_B, u_E))
-    off[1, inside] = relative(largest(part.q_E - q_seen), largest(part.q_B, q_E))
-    s.u_E, s.q_E, s.t_E = s.u_E.copy(), s.q_E.copy(), s.t_E.copy()
-    s.u_E[inside], s.q_E[inside], s.t_E[inside] = u_E, q_E, part.t_B + part.dt
-    return s, off
+    difference = np.minimum(largest(s["u_seen"] - u), largest(s["u_seen"] - s["u_E"]))
+    off_u = relative(difference, largest(s["u_B"], s["u_E"]))
+    return np.stack([off_u, relative(largest(s["q_seen"] - q), largest(s["q_B"], s["q_E"]))])
 
 
 # --- shared with audits of other schemes ----------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from nonsmooth.results.audit.checks import (
     relative,
 )
 from nonsmooth.results.audit.laws import contact_rows, impact_impulses, rows_of
-from nonsmooth.results.audit.midpoint import MoreauAudit, whole_only
+from nonsmooth.results.audit.midpoint import MoreauAudit
 from nonsmooth.results.audit.report import Audit
 from nonsmooth.results.audit.steps import Steps
 
@@ -29,18 +29,15 @@ WINDOW = 4  # steps that an impact may take: two, or more where a second contact
 def audit_paoli(model, result, totals, plan, samples) -> Audit:
     """Audit of a run of `SchatzmanPaoli`."""
     checked = 200 if plan.t_eval.size == 0 and plan.every == 1 else 0
-    if (
-        len(plan.segments) > 1
-    ):  # a step after a breakpoint follows one of another length, which samples do not know
-        samples = None
+    if samples is not None:  # (the first step of a segment follows none, or one of another length)
+        begins = np.array([begin for begin, _ in plan.segments])
+        first = np.any(np.abs(samples["t_B"] - begins[:, None]) < 0.5 * samples["dt"], axis=0)
+        samples = {name: array[..., ~first] for name, array in samples.items()}
     return _PaoliAudit(model, result, totals, checked, samples).audit
 
 
 class _PaoliAudit(MoreauAudit):
     """Moreau's audit with forces and directions at the begin of the step, contacts at y and joints at the end."""
-
-    def completed(self, s: Steps) -> tuple[Steps, np.ndarray]:
-        return whole_only(s), np.zeros((2, 1))
 
     def point(self, s: Steps) -> tuple[np.ndarray, np.ndarray]:
         return s.t_B, s.q_B

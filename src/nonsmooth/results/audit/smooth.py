@@ -3,7 +3,9 @@
 With the modes of all laws known the motion is that of an ODE: closed contacts, sticking friction and joints are constraints at
 acceleration level, sliding friction is proportional to its normal force, the other laws press with a known force or not at all,
 
-    M a - W la = h,     W_C^T a = -kappa_C  (constraints),     la_T -+ mu la_N = 0  (sliding),     la = given.
+    M a - W la = h,     W_C^T a = -kappa_C  (constraints),     la_T -+ mu la_N = 0  (sliding),     la = given,
+
+solved for the forces of the laws that act, W_C^T M^-1 W la = -W_C^T M^-1 h - kappa_C.
 
 It is integrated by Gragg's method, the modified midpoint rule extrapolated in the square of the step (Hairer, Norsett, Wanner:
 Solving Ordinary Differential Equations I, sec. II.9), order 8, many steps at once.
@@ -16,12 +18,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from nonsmooth._core.records.laws import COULOMB_1D, COULOMB_2D, DISK, FREE, INTERVAL
-from nonsmooth.results.audit.batch import Batch, times
+from nonsmooth.results.audit.batch import Batch, solved, times
 from nonsmooth.results.audit.checks import dot
 from nonsmooth.results.audit.joints import rate_along, rates_of_directions
 from nonsmooth.results.audit.laws import rows_of
 
 SUBSTEPS = (2, 4, 6, 8)
+_DEPENDENT = 1e-10  # least singular value that counts as one, of equations and unknowns of size one
+_SHIFT, _PASSES = 1e-7, 4  # regularisation where they do, and solves, each of which takes it off once more
+_MOST_CALLS = 1000  # of the right-hand side, for a step that resists
+
 PARTS = (1, 2, 4, 8, 16)  # steps that are too long for one go are cut into these numbers of pieces
 
 
@@ -42,98 +48,94 @@ class FixedModes:
         self, batch: Batch, modes: np.ndarray, dt: np.ndarray, curved: bool = True, varies: bool = True
     ):
         self.batch, self.modes, self.dt, self.curved, self.varies = batch, modes, dt, curved, varies
-        self.redundant: bool | None = (
+        self.dependent: np.ndarray | None = (
             None  # whether constraints depend on each other; found at the first call
         )
         n, r, laws = modes.shape[0], batch.n_rows, batch.laws
-        self.held = np.zeros((n, r), dtype=bool)  # rows that are constraints
-        self.lower = np.zeros((n, r, r))  # what the equations of the laws say about forces
-        self.in_space: list[tuple[int, slice, np.ndarray]] = []  # laws of two rows that slip
+        held, acting = np.zeros((n, r), dtype=bool), np.zeros((n, r), dtype=bool)
+        self.slips: list[
+            tuple[int, slice, np.ndarray]
+        ] = []  # laws, their rows, and the samples in which they slip
         for i in range(laws.n_laws):
             mode, kind, rows = modes[:, i], int(laws.kind[i]), rows_of(laws, i)
-            held = mode == 1 if kind != FREE else np.ones(n, dtype=bool)
-            self.held[:, rows] = held[:, None]
-            for row in range(rows.start, rows.stop):
-                self.lower[:, row, row] = ~held
-            if kind == COULOMB_1D and not np.isnan(laws.mu[i]):
-                normal = int(laws.row[int(laws.link[i])])
-                self.lower[:, rows.start, normal] = np.where(
-                    np.abs(mode) == 2, -laws.mu[i] * np.sign(mode), 0.0
-                )
-            elif kind in (COULOMB_2D, DISK) and np.any(np.abs(mode) == 2):
-                self.in_space.append((i, rows, np.abs(mode) == 2))
+            slips = (np.abs(mode) == 2) & (kind != FREE)
+            held[:, rows] = ((mode == 1) | (kind == FREE))[:, None]
+            acting[:, rows] = held[:, rows] | slips[:, None]
+            if slips.any():
+                self.slips.append((i, rows, np.flatnonzero(slips)))
+        # rows that act stand first, those of each sample filled up to the same number
+        m = int(np.max(np.count_nonzero(acting, axis=1), initial=0))
+        self.rows = np.argsort(~acting, axis=1, kind="stable")[:, :m]
+        self.acting, self.held = (np.take_along_axis(x, self.rows, axis=1) for x in (acting, held & acting))
+        self.law = np.repeat(np.arange(laws.n_laws), laws.dim)[self.rows]
+        self.place = np.where(acting, np.cumsum(acting, axis=1) - 1, -1)
 
     def forces(
         self, t: np.ndarray, q: np.ndarray, u: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(accelerations, forces h, power of all laws), shapes (n, n_u), (n, n_u), (n,)."""
-        b, n_u, r = self.batch, self.batch.n_u, self.batch.n_rows
+        b = self.batch
         M, h = b.mass(t, q), b.force(t, q, u)
-        if r == 0:
+        if self.rows.shape[1] == 0:
             return np.linalg.solve(M, h[..., None])[..., 0], h, np.zeros(t.size)
-        WT, zeta = b.directions(t, q)
-        rate = times(WT, u)
-        K, right = np.zeros((t.size, n_u + r, n_u + r)), np.zeros((t.size, n_u + r))
-        K[:, :n_u, :n_u], K[:, :n_u, n_u:], right[:, :n_u] = M, -WT.transpose(0, 2, 1), h
-        K[:, n_u:, :n_u] = np.where(self.held[..., None], WT, 0.0)
-        K[:, n_u:, n_u:] = self.lower
+        WT_all, zeta = b.directions(t, q)
+        gamma = times(WT_all, u) + zeta
+        WT = np.where(self.acting[..., None], np.take_along_axis(WT_all, self.rows[..., None], axis=1), 0.0)
+        X = np.linalg.solve(M, np.concatenate([h[..., None], WT.transpose(0, 2, 1)], axis=2))
+        free, Y = X[..., 0], X[..., 1:]
+        G, c = WT @ Y, times(WT, free)
         if self.curved:
-            right[:, n_u:] = np.where(self.held, -rates_of_directions(b, t, q, u, self.dt), 0.0)
-        self._given_forces(K[:, n_u:, n_u:], right[:, n_u:], rate + zeta, *b.bounds(t, q, u))
-        x = self._solved(K, right)
-        return x[:, :n_u], h, dot(rate, x[:, n_u:])
+            c = c + np.take_along_axis(rates_of_directions(b, t, q, u, self.dt), self.rows, axis=1)
+        # forces are measured by what they do: ranks do not depend on units
+        size = np.sqrt(np.einsum("nii->ni", G))
+        size = np.where(size > 0.0, size, 1.0)
+        A = np.where(self.held[..., None], G / (size[..., None] * size[:, None, :]), 0.0)
+        A += np.eye(size.shape[1]) * ~self.held[..., None]
+        right = np.where(self.held, -c / size, 0.0)
+        self._slipping(A, right, size, gamma, *b.bounds(t, q, u))
+        la = self._solved(A, right, self._shift_of(size)) / size
+        return free + times(Y, la), h, dot(times(WT, u), la)
 
-    def _given_forces(self, lower, right, gamma, least, most) -> None:
-        """Laws that press with all they have: intervals at a bound, and slip in a plane against the velocity."""
+    def _slipping(self, A, right, size, gamma, least, most) -> None:
+        """Laws that press with all they have: friction that slips, in a plane against the velocity, and intervals at a bound."""
         laws = self.batch.laws
-        for k in np.flatnonzero((laws.kind == COULOMB_1D) & np.isnan(laws.mu)):  # a function of the state
-            row, normal, mode = int(laws.row[k]), int(laws.row[int(laws.link[k])]), self.modes[:, k]
-            lower[:, row, normal] = np.where(np.abs(mode) == 2, -most[:, row] * np.sign(mode), 0.0)
-        for k in np.flatnonzero(laws.kind == INTERVAL):
-            row, mode = int(laws.row[k]), self.modes[:, k]
-            given = np.where(mode > 0, most[:, row], least[:, row])
-            right[:, row] = np.where(np.abs(mode) == 2, given, right[:, row])
-        for i, rows, slips in self.in_space:
-            speed = np.sqrt(np.sum(gamma[:, rows] ** 2, axis=1))[:, None]
-            along = np.divide(-gamma[:, rows], speed, out=np.zeros_like(gamma[:, rows]), where=speed > 0)
-            if int(laws.kind[i]) == DISK:
-                right[:, rows] = np.where(slips[:, None], most[:, rows.start, None] * along, right[:, rows])
+        for i, rows, k in self.slips:
+            kind, first, sign = int(laws.kind[i]), rows.start, np.sign(self.modes[k, i])
+            if kind in (COULOMB_2D, DISK):
+                speed = np.sqrt(np.sum(gamma[k, rows] ** 2, axis=1))[:, None]
+                along = np.divide(-gamma[k, rows], speed, out=np.zeros((k.size, 2)), where=speed > 0)
             else:
-                normal = int(laws.row[int(laws.link[i])])
-                mu = most[:, rows.start, None] if np.isnan(laws.mu[i]) else laws.mu[i]
-                lower[:, rows, normal] = np.where(slips[:, None], -mu * along, 0.0)
+                along = sign[:, None]
+            at = self.place[k, rows]
+            if kind in (COULOMB_1D, COULOMB_2D):
+                normal = self.place[k, int(laws.row[int(laws.link[i])])]
+                mu = most[k, first] if np.isnan(laws.mu[i]) else np.full(k.size, laws.mu[i])
+                for d in range(at.shape[1]):
+                    A[k, at[:, d], normal] = -mu * along[:, d] * size[k, at[:, d]] / size[k, normal]
+            elif kind == DISK:
+                for d in range(at.shape[1]):
+                    right[k, at[:, d]] = most[k, first] * along[:, d] * size[k, at[:, d]]
+            elif kind == INTERVAL:
+                right[k, at[:, 0]] = np.where(sign > 0, most[k, first], least[k, first]) * size[k, at[:, 0]]
 
-    def _solved(self, K: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """K^-1 right; the shortest solution where constraints depend on each other.
+    def _shift_of(self, size: np.ndarray) -> np.ndarray:
+        """What regularises the rows that are held, shape (n, m): the rows of a law are measured alike, whatever its tangents are."""
+        mine = (self.law[:, :, None] == self.law[:, None, :]) & self.acting[:, None, :]
+        mean = times(mine.astype(float), size**2) / np.maximum(np.count_nonzero(mine, axis=2), 1)
+        return _SHIFT * self.held * mean / size**2
 
-        Velocities are measured by their masses, forces by what they do to them: ranks do not depend on units.
-        """
-        n_u = self.batch.n_u
-        unit = np.ones(right.shape)
-        unit[:, :n_u] /= np.sqrt(np.maximum(np.einsum("nii->ni", K[:, :n_u, :n_u]), np.finfo(float).tiny))
-        force = np.linalg.norm(unit[:, :n_u, None] * K[:, :n_u, n_u:], axis=1)
-        unit[:, n_u:] = np.divide(1.0, force, out=unit[:, n_u:], where=force > 0.0)
-        K = K * unit[:, None, :]
-        size = np.max(np.abs(K), axis=2)
-        row = np.divide(1.0, size, out=np.ones_like(size), where=size > 0.0)
-        return unit * self._solved_scaled(row[..., None] * K, row * right)
-
-    def _solved_scaled(self, K: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """The same for equations and unknowns of size one."""
-        if not self.redundant:
-            try:
-                x = np.linalg.solve(K, right[..., None])[..., 0]
-                if self.redundant is None:
-                    size = np.max(np.abs(x), axis=1) + np.max(np.abs(right), axis=1)
-                    off = np.max(np.abs(times(K, x) - right), axis=1)
-                    self.redundant = bool(np.any(off > 1e-9 * size))
-                if not self.redundant:
-                    return x
-            except np.linalg.LinAlgError:
-                self.redundant = True
-        usable = np.isfinite(K).all(axis=(1, 2)) & np.isfinite(right).all(axis=1)
-        x = np.full_like(right, np.nan)
-        x[usable] = times(np.linalg.pinv(K[usable], rcond=1e-12), right[usable])
+    def _solved(self, A: np.ndarray, right: np.ndarray, shift: np.ndarray) -> np.ndarray:
+        """A^-1 right. Where constraints depend on each other, the limit of small regularisations: each pass takes its own off again."""
+        usable = np.isfinite(A).all(axis=(1, 2)) & np.isfinite(right).all(axis=1)
+        if self.dependent is None:
+            least = np.zeros(len(A))
+            least[usable] = np.linalg.svd(A[usable], compute_uv=False)[:, -1]
+            self.dependent = least <= _DEPENDENT
+        shift = shift * self.dependent[:, None]
+        A = A + np.eye(A.shape[1]) * shift[..., None]
+        x = np.where(usable[:, None], 0.0, np.nan) * right
+        for _ in range(_PASSES if self.dependent.any() else 1):
+            x[usable] = solved(A[usable], (right + shift * x)[usable][..., None])[..., 0]
         return x
 
     def rates(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -213,7 +215,7 @@ def to_the_end(
     def f(t: float, y: np.ndarray) -> np.ndarray:
         nonlocal calls
         calls += 1
-        if calls > 5000:
+        if calls > _MOST_CALLS:
             raise FloatingPointError("too long")
         return system.rates(np.array([t]), y[None])[0]
 

@@ -16,7 +16,7 @@ from nonsmooth.results.audit.checks import (
     law_residuals,
     position_residual,
 )
-from nonsmooth.results.audit.midpoint import MoreauAudit, whole_only
+from nonsmooth.results.audit.midpoint import MoreauAudit
 from nonsmooth.results.audit.report import Audit
 from nonsmooth.results.audit.steps import Steps
 
@@ -33,9 +33,6 @@ class _ThetaAudit(MoreauAudit):
     def __init__(self, scheme, model, result, totals, checked, samples):
         self.scheme = scheme
         super().__init__(model, result, totals, checked, samples, projection=scheme.projection)
-
-    def completed(self, s: Steps) -> tuple[Steps, np.ndarray]:
-        return whole_only(s), np.zeros((2, 1))
 
     def mean(self, s: Steps) -> np.ndarray:
         """u_theta."""

@@ -12,9 +12,7 @@ The equations are those of `step` in the form PVA, S holding all joints. The ite
     [ W^T 0 ] [ -dLambda ] = [ -gamma_1 - gamma' W^T dw ]
 
 Forces are weight, rotation and given loads: what they and W lambda~ change within a step is found by iteration, so that one factorisation
-serves all three. Rows of W^T are kept without zeros, the velocities of both bodies side by side.
-
-Matrices are scaled: velocities by the roots of their masses, rows to size one, so that pivots mean something.
+serves all three. The matrix is that of `saddle`, with the mass matrix for A.
 """
 
 from typing import Any, NamedTuple
@@ -22,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonsmooth._core.calls.model_functions import call_matrix, call_vector
-from nonsmooth._core.jit import address_record, by_reference, kernel, phase, scalars
+from nonsmooth._core.jit import by_reference, kernel, phase, scalars
 from nonsmooth._core.records.laws import CONSTRAINT
 from nonsmooth._core.records.scene import scene_at, state_at
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK
@@ -30,8 +28,6 @@ from nonsmooth._core.stepping.alpha.laws import ULPS
 from nonsmooth._core.stepping.alpha.motion import (
     KEPT,
     add_times,
-    call_factorise,
-    call_solve,
     call_tangent,
     in_norm_of_mass,
     move,
@@ -52,10 +48,17 @@ from nonsmooth._core.stepping.alpha.step import (
 )
 from nonsmooth._core.stepping.books import book_solve
 from nonsmooth._core.stepping.phases import first_change
+from nonsmooth._core.stepping.saddle import (
+    EXAMPLE,
+    Saddle,
+    add_forces,
+    factorise_saddle,
+    row_of,
+    scale_velocities,
+    solve_saddle,
+)
 
 BEGIN, MOVED = 0, 1
-#: Velocities of a body.
-SIDE = 6
 
 Settings = scalars(
     "Settings",
@@ -66,19 +69,8 @@ Settings = scalars(
 class Jointed(NamedTuple):
     """What the sparse step works on besides `Alpha`."""
 
-    at: Any  # addresses: directions (rows without zeros), factors
     settings: Any
-    W: np.ndarray  # rows of W^T, (n_rows, 2 SIDE)
-    column: np.ndarray  # the velocity each entry belongs to, or -1
-    place: np.ndarray  # where W^T stands among the values of the matrix, and
-    place_T: np.ndarray  # W
-    mass_from: np.ndarray  # entries of M: among the values of the tangent,
-    mass_place: np.ndarray  # among those of the matrix,
-    mass_row: np.ndarray  # their rows
-    mass_column: np.ndarray  # and columns
-    values: np.ndarray
-    b: np.ndarray  # right-hand side, then solution
-    scale: np.ndarray  # of velocities, then of rows
+    saddle: Saddle
     nu: np.ndarray  # by row
     La: np.ndarray
     U: np.ndarray  # by velocity
@@ -91,31 +83,15 @@ class Jointed(NamedTuple):
     dLa: np.ndarray
 
 
-ADDRESSES = ("directions", "factors")
-
-
-def make_jointed(at, n_u, n_rows, n_values, column, places, mass):
-    """The record; `places` (W^T, W) and `mass` (from, place, row, column) as the model lays them out."""
+def make_jointed(saddle, n_u, n_rows):
+    """The record around a `Saddle` of all rows."""
     by_row, by_u = (lambda: np.zeros(n_rows)), (lambda: np.zeros(n_u))
     return Jointed(
-        at, Settings(), np.zeros(column.shape), column, *places, *mass, np.zeros(n_values), np.zeros(n_u + n_rows),
-        np.ones(n_u + n_rows), by_row(), by_row(), *(by_u() for _ in range(5)), *(by_row() for _ in range(3)),
-    )  # fmt: skip
-
-
-def _example():
-    one, ints, square, table = (
-        np.zeros(1),
-        np.zeros(1, dtype=np.int64),
-        np.zeros((1, 1)),
-        np.zeros((1, 1), dtype=np.int64),
+        Settings(), saddle, by_row(), by_row(), *(by_u() for _ in range(5)), *(by_row() for _ in range(3))
     )
-    return Jointed(
-        address_record(**dict.fromkeys(ADDRESSES, 0)), Settings(), square, table, table, table, *[ints] * 4, *[one] * 13
-    )  # fmt: skip
 
 
-_, jointed_at = by_reference(_example())
+_, jointed_at = by_reference(make_jointed(EXAMPLE, 1, 1))
 
 
 @kernel(PART, part=True)
@@ -133,7 +109,7 @@ def evaluate_jointed(at_scene, at_state, t, moved):
         for j in range(begin.u.size):
             it.v[j] = begin.u[j]
     call_vector(model.at.force, t, q, it.v, model.p, work.h)
-    call_matrix(ours.at.directions, t, q, it.v, model.p, ours.W)
+    call_matrix(ours.saddle.at.directions, t, q, it.v, model.p, ours.saddle.W)
     call_vector(model.at.kappa, t, q, it.v, model.p, own.rows.kappa)
     if size.has_zeta:
         call_vector(model.at.zeta, t, q, it.v, model.p, work.zeta)
@@ -142,28 +118,9 @@ def evaluate_jointed(at_scene, at_state, t, moved):
     for j in range(size.n_u):
         check += work.h[j] - work.h[j]
     for i in range(size.n_rows):
-        own.rows.gamma_1[i] = work.zeta[i] + row_of(ours.W, ours.column, i, it.v)
+        own.rows.gamma_1[i] = work.zeta[i] + row_of(ours.saddle.W, ours.saddle.column, i, it.v)
         check += own.rows.gamma_1[i] - own.rows.gamma_1[i]
     return OK if check == 0.0 else NON_FINITE
-
-
-@phase
-def row_of(W, column, i, x):
-    """Row i of W^T times x."""
-    s = 0.0
-    for k in range(column.shape[1]):
-        if column[i, k] >= 0:
-            s += W[i, k] * x[column[i, k]]
-    return s
-
-
-@phase
-def add_forces(W, column, la, out):
-    """out += W la."""
-    for i in range(la.size):
-        for k in range(column.shape[1]):
-            if column[i, k] >= 0:
-                out[column[i, k]] += W[i, k] * la[i]
 
 
 @phase
@@ -171,47 +128,25 @@ def masses(own, ours, p, t):
     """M, which is constant, and the scales of velocities."""
     it = own.it
     call_tangent(own.at.weigh, own.at.tangent, t, own.q, it.v, it.y, own.la, p, 1.0, 0.0, 0.0, own.M)
-    for i in range(it.v.size):
-        for k in range(own.row_start[i], own.row_start[i + 1]):
-            if own.columns[k] == i:
-                ours.scale[i] = 1.0 / own.M[k] ** 0.5
+    scale_velocities(ours.saddle, own.M)
     ours.settings.ready = 1
 
 
 @phase
 def factors(own, ours):
-    """Factors of the scaled matrix. Returns a status."""
-    values, scale, n = ours.values, ours.scale, own.it.v.size
-    for k in range(values.size):
-        values[k] = 0.0
-    for k in range(ours.mass_place.size):
-        values[ours.mass_place[k]] = (
-            own.M[ours.mass_from[k]] * scale[ours.mass_row[k]] * scale[ours.mass_column[k]]
-        )
-    for i in range(ours.W.shape[0]):
-        length = 0.0
-        for k in range(2 * SIDE):
-            if ours.column[i, k] >= 0:
-                length = max(length, abs(ours.W[i, k]) * scale[ours.column[i, k]])
-        scale[n + i] = 1.0 / length if length > 0.0 else 1.0
-        for k in range(2 * SIDE):
-            if ours.column[i, k] >= 0:
-                entry = ours.W[i, k] * scale[ours.column[i, k]] * scale[n + i]
-                values[ours.place[i, k]] = values[ours.place_T[i, k]] = entry
-    return OK if call_factorise(own.at.factorise, ours.at.factors, values) == 0 else IMPLICIT_UNSOLVED
+    """Factors of the matrix. Returns a status."""
+    return OK if factorise_saddle(ours.saddle, own.M, ours.saddle.W) == 0 else IMPLICIT_UNSOLVED
 
 
 @phase
-def solved(own, ours, x, la):
-    """Solution for the right-hand side in ``ours.b``: x, and la with its sign."""
-    b, scale, n = ours.b, ours.scale, x.size
-    for k in range(b.size):
-        b[k] *= scale[k]
-    call_solve(own.at.solve, ours.at.factors, b)
+def solved(ours, x, la):
+    """Solution for the right-hand side in ``saddle.b``: x, and la with its sign."""
+    solve_saddle(ours.saddle)
+    b, n = ours.saddle.b, x.size
     for j in range(n):
-        x[j] = b[j] * scale[j]
+        x[j] = b[j]
     for i in range(la.size):
-        la[i] = -b[n + i] * scale[n + i]
+        la[i] = -b[n + i]
 
 
 @kernel(PART, part=True)
@@ -220,7 +155,7 @@ def change_jointed(at_scene, at_state, t, fresh):
     scene = scene_at(at_scene)
     own = alpha_at(scene.at.own)
     ours = jointed_at(own.at.jointed)
-    it, rows, weights, size, b = own.it, own.rows, own.weights, scene.model.size, ours.b
+    it, rows, weights, size, b = own.it, own.rows, own.weights, scene.model.size, ours.saddle.b
     n, status = size.n_u, OK
     if fresh != KEPT:
         status = factors(own, ours)
@@ -228,11 +163,11 @@ def change_jointed(at_scene, at_state, t, fresh):
         return status
     for j in range(n):
         b[j] = scene.work.h[j]
-    add_forces(ours.W, ours.column, rows.lam, b)
+    add_forces(ours.saddle.W, ours.saddle.column, 0, rows.lam, b)
     add_times(own.row_start, own.columns, own.M, -1.0, it.w, b[:n])
     for i in range(size.n_rows):
-        b[n + i] = -rows.kappa[i] - row_of(ours.W, ours.column, i, it.w)
-    solved(own, ours, ours.dw, ours.dlam)
+        b[n + i] = -rows.kappa[i] - row_of(ours.saddle.W, ours.saddle.column, i, it.w)
+    solved(ours, ours.dw, ours.dlam)
     corrected(own, ours, weights.beta, own.g_J, ours.U, ours.nu, ours.dU, ours.dnu)
     corrected(own, ours, weights.gamma, rows.gamma_1, ours.J, ours.La, ours.dJ, ours.dLa)
     for j in range(n):
@@ -244,14 +179,14 @@ def change_jointed(at_scene, at_state, t, fresh):
 @phase
 def corrected(own, ours, weight, violation, X, la, dX, dla):
     """dX and dla of a level: M (X + dX) = W (la + dla), violation + W^T (weight dw + dX) = 0."""
-    b, n = ours.b, X.size
+    b, n = ours.saddle.b, X.size
     for j in range(n):
         b[j] = 0.0
-    add_forces(ours.W, ours.column, la, b)
+    add_forces(ours.saddle.W, ours.saddle.column, 0, la, b)
     add_times(own.row_start, own.columns, own.M, -1.0, X, b[:n])
     for i in range(la.size):
-        b[n + i] = -violation[i] - weight * row_of(ours.W, ours.column, i, ours.dw)
-    solved(own, ours, dX, dla)
+        b[n + i] = -violation[i] - weight * row_of(ours.saddle.W, ours.saddle.column, i, ours.dw)
+    solved(ours, dX, dla)
 
 
 @kernel(PART, part=True)
@@ -362,10 +297,10 @@ def smooth_accelerations(own, ours, h, w, lam):
     status = factors(own, ours)
     n = w.size
     for j in range(n):
-        ours.b[j] = h[j]
+        ours.saddle.b[j] = h[j]
     for i in range(lam.size):
-        ours.b[n + i] = -own.rows.kappa[i]
-    solved(own, ours, w, lam)
+        ours.saddle.b[n + i] = -own.rows.kappa[i]
+    solved(ours, w, lam)
     return status
 
 

@@ -49,7 +49,8 @@ def moreau_step(at_scene, at_state, t):
         free.P[i] = own.La[0, i]
     scene.books.work_forces += h * own.power[0, 0]
     scene.books.work_contacts += h * own.power[0, 1]
-    status = call_at_state(own.at.transition, at_scene, state_reference(free), t_new)
+    # (positions are those of the begin: gaps, and surfaces that move, are looked at there)
+    status = call_at_state(own.at.transition, at_scene, state_reference(free), t)
     if status != OK:
         return status
     judge_forecast(scene, capture, begin, t_new)
@@ -63,9 +64,9 @@ def moreau_step(at_scene, at_state, t):
     for i in range(size.n_rows):
         end.P[i] += h * free.P[i]
     for l in range(size.n_laws):
-        if scene.work.t_best[l] == t_new:
+        if scene.work.t_best[l] == t:
             scene.work.t_best[l] = wanted.t_event
-    info.order, info.dt = 1, h
+    info.order, info.dt, info.t_new = 1, h, t_new
     return call_at_state(own.at.hold, at_scene, state_reference(end), t_new)
 
 

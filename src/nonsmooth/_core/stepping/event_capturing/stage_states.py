@@ -34,7 +34,7 @@ def gaps_of_stages(scene, own, capture, begin, t, dt):
             at_stage(model, own, capture, begin, dt, k)
             call_vector(model.at.gap, t + own.c[k] * dt, own.trial.q, own.trial.u, model.p, scene.work.g)
             for l in range(model.size.n_N):
-                own.phi[k, l] = scene.work.g[l]
+                own.phi[k, l] = scene.work.g[l] - own.rest_gap[l]
 
 
 @phase

@@ -148,7 +148,7 @@ def accelerations(scene, own, at_problem, a, n):
     """Solve the problem that is listed, with c in ``own.allowed``; whether that went well.
 
     With friction there may be several solutions (Painleve): it is solved from closed and from open contacts. If both differ, the one with
-    open contacts is taken, and counted.
+    open contacts is taken, and said.
     """
     rows, kept, differs, rough = scene.problem.rows, own.acceleration, False, False
     for l in range(scene.model.size.n_laws):
@@ -163,9 +163,7 @@ def accelerations(scene, own, at_problem, a, n):
             largest = max(largest, abs(own.allowed[k]))
         for k in range(n):
             differs = differs or abs(rows.xi[k] - kept[k]) > SAME * largest
-    if differs and not own.control.at_start:  # (of a start the model itself is asked, for all schemes)
-        own.control.ambiguous += 1
-        own.control.t_ambiguous = scene.info.t_new
+    own.control.ambiguous = differs
     if opens and (differs or not closes):
         return solved_from(scene, own.allowed, LOWER, at_problem, a, n)
     return closes

@@ -70,9 +70,11 @@ def surface_ended(scene, own, begin, dt):
             continue
         ruler, direction = own.gap_max[l], 0.0
         for k in range(size.n_u):
-            # what rests at zero is measured by how far a force would have moved it (q' = B u: any coordinate may move with this velocity)
+            # what rests at zero is measured by how far a force, or the speed it has had, would have moved it (q' = B u: any coordinate
+            # may move with this velocity)
             moved = largest if size.has_B else max(own.scale[k], abs(own.trial.q[k]), KIND * largest)
-            ruler = max(ruler, abs(work.WT[l, k]) * max(moved, own.pull[k] * dt * dt))
+            moved = max(moved, own.scale[size.n_q + k] * dt, own.pull[k] * dt * dt)
+            ruler = max(ruler, abs(work.WT[l, k]) * moved)
             direction = max(direction, abs(work.WT[l, k]))
         allowed = control.ledge * (control.rtol * ruler + control.atol * direction)
         if abs(work.g[l] - own.rest_gap[l]) > allowed:

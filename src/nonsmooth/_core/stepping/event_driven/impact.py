@@ -11,7 +11,7 @@ from nonsmooth._core.linalg.small import solve_lower_transposed
 from nonsmooth._core.records.laws import CONSTRAINT, DISK, INTERVAL
 from nonsmooth._core.records.process import NEWTON
 from nonsmooth._core.records.status import NO_SOLUTION, OK
-from nonsmooth._core.stepping.books import ENERGY_GAIN, book_gain, kinetic_energy
+from nonsmooth._core.stepping.books import book_gain, kinetic_energy
 from nonsmooth._core.stepping.event_driven.listed_problem import fill_matrix, list_law, solved
 from nonsmooth._core.stepping.event_driven.records import call_settle
 
@@ -93,5 +93,4 @@ def book_impact(scene, begin, end):
     if made > 0.0:
         T_B = kinetic_energy(work.M, begin.u, model.size.n_u)
         T_E = kinetic_energy(work.M, end.u, model.size.n_u)
-        if made > ENERGY_GAIN * (T_B + T_E):
-            book_gain(books, made, T_B, T_E, worst_law, scene.info.t_new)
+        book_gain(books, made, T_B, T_E, worst_law, scene.info.t_new)

@@ -25,6 +25,7 @@ def settle(at_scene, at_begin, hit):
     scene, begin = scene_at(at_scene), state_at(at_begin)
     own = own_at(scene.at.own)
     status = OK
+    own.control.ambiguous = 0
     for leaving in range(1, -1, -1):
         classify(scene, own, begin, hit)
         if leaving and (hit or not leave_modes(scene, own, begin)):

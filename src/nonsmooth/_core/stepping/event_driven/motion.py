@@ -9,8 +9,10 @@ acceleration term):
     slipping                                       la_T = -mu la_N gamma_T/|gamma_T|, or the bound of an interval or disk
 
 Eliminating u' leaves  sum_j G_ij la_j = -(W_i^T M^-1 h + kappa_i)  for the rows of constraints. Rows that depend on others (a box on
-two corners, redundant joints) are regularised by 1e-12 of the diagonal: of all forces that hold them, those of least size. Where these
-leave their cones when the modes begin although others stay inside (a body wedged in a corner), those nearest to what the laws allowed then.
+two corners, redundant joints) are regularised by a small part of the diagonal, which further passes take off again,
+(G + r D) la_n = -c + r D la_n-1: of all forces that hold them, those of least size, smooth in time, whatever the tangents are (D is the
+same for the rows of a law). Where these leave their cones when the modes begin although others stay inside (a body wedged in a corner),
+those nearest to what the laws allowed then.
 """
 
 from nonsmooth._core.calls.model_functions import call_matrix, call_vector
@@ -25,7 +27,8 @@ from nonsmooth._core.stepping.event_driven.records import ACCELERATE, own_at
 from nonsmooth._core.stepping.event_driven.stage_state import velocities
 from nonsmooth._core.stepping.phases import bounds_of_forces
 
-REGULARISED = 1e-12
+REGULARISED, PASSES = 1e-7, 4
+BLURRED = 1e-12  # part of the forces to which rows that depend on others are known
 
 
 @kernel(ACCELERATE, part=True)
@@ -40,7 +43,7 @@ def accelerate(at_scene, at_point, at_begin, t, k):
     if status != OK:
         return status
     if size.n_rows > 0 and not flight:
-        delassus(scene, own)
+        delassus_acting(scene, own, modes, k == 0)
         forces(scene, own, modes, la, False)
     else:
         la[:] = 0.0
@@ -88,74 +91,116 @@ def evaluate(scene, own, t, q, u, flight=False):
 @phase
 def delassus(scene, own):
     """G = W^T M^-1 W of all rows, and c = W^T M^-1 h + kappa (in `rows.c`, by row of the model); du is M^-1 h."""
-    model, work, c = scene.model, scene.work, scene.problem.rows.c
-    n_u, n = model.size.n_u, model.size.n_rows
+    for l in range(scene.model.size.n_laws):
+        scene.problem.acts[l] = 1
+    products(scene, own, True)
+
+
+@phase
+def delassus_acting(scene, own, modes, all_alone):
+    """The same between laws that can carry a force in these modes; of the others, if wanted (`all_alone`), c and G_ii."""
+    for l in range(scene.model.size.n_laws):
+        scene.problem.acts[l] = 1 if acts(scene.model, modes, l) else 0
+    products(scene, own, all_alone)
+
+
+@phase
+def products(scene, own, all_alone):
+    """c and G_ii of the laws that act, or of all; G_ij between those that act."""
+    model, work, c, acting = scene.model, scene.work, scene.problem.rows.c, scene.problem.acts
+    laws, n_u = model.laws, model.size.n_u
     solve_lower(work.L, work.h, work.du, n_u)
-    for i in range(n):
-        solve_lower(work.L, work.WT[i], work.Y[i], n_u)
-        s = own.kappa[i]
-        for k in range(n_u):
-            s += work.Y[i, k] * work.du[k]
-        c[i] = s
-        for j in range(i + 1):
-            s = 0.0
-            for k in range(n_u):
-                s += work.Y[i, k] * work.Y[j, k]
-            work.G_all[i, j] = s
-            work.G_all[j, i] = s
+    for l in range(model.size.n_laws):
+        if not (acting[l] or all_alone):
+            continue
+        for i in range(laws.row[l], laws.row[l] + laws.dim[l]):
+            solve_lower(work.L, work.WT[i], work.Y[i], n_u)
+            c[i] = own.kappa[i] + product(work.Y[i], work.du, n_u)
+            work.G_all[i, i] = product(work.Y[i], work.Y[i], n_u)
+            for m in range(l + 1 if acting[l] else 0):
+                for j in range(laws.row[m], min(i, laws.row[m] + laws.dim[m]) if acting[m] else laws.row[m]):
+                    work.G_all[i, j] = work.G_all[j, i] = product(work.Y[i], work.Y[j], n_u)
+
+
+@phase
+def product(x, y, n):
+    """x^T y"""
+    s = 0.0
+    for k in range(n):
+        s += x[k] * y[k]
+    return s
 
 
 @phase
 def forces(scene, own, modes, la, impulsive):
     """Forces of all laws in these modes; impulses if `rows.c` holds relative velocities."""
-    model, b = scene.model, scene.problem.rows.b
-    n = model.size.n_rows
-    for attempt in range(2):
-        for l in range(model.size.n_laws):
-            if attempt == 0 and model.laws.dim[l] == 2 and modes[l] == UPPER:
-                slip_direction(own, model, l)
-            force_equation(scene, own, modes, l, REGULARISED * attempt, impulsive)
-        if eliminate(scene.problem.A, b, n, SINGULAR) == 0:
+    model = scene.model
+    for l in range(model.size.n_laws):
+        if model.laws.dim[l] == 2 and modes[l] == UPPER:
+            slip_direction(own, model, l)
+    if solved_forces(scene, own, modes, la, 0.0, impulsive):
+        return
+    own.control.dependent = 1
+    for i in range(model.size.n_rows):
+        la[i] = own.allowed[i] if own.control.wedged and not impulsive else 0.0
+    for _ in range(PASSES):
+        if not solved_forces(scene, own, modes, la, REGULARISED, impulsive):
             break
-        own.control.dependent = 1
-    for i in range(n):
-        la[i] = b[i]
 
 
 @phase
-def force_equation(scene, own, modes, l, regularisation, impulsive):
-    """The rows of law `l` in the linear system for the forces (or for impulses, to which forces under a bound add nothing)."""
-    model, work, A, b, c = (
-        scene.model,
-        scene.work,
-        scene.problem.A,
-        scene.problem.rows.b,
-        scene.problem.rows.c,
-    )
-    kind, mode, n = model.laws.kind[l], modes[l], model.size.n_rows
-    i0 = model.laws.row[l]
-    free = not acts(model, modes, l)
-    for i in range(i0, i0 + model.laws.dim[l]):
-        held = mode == CONSTRAINT and not free
+def solved_forces(scene, own, modes, la, regularisation, impulsive):
+    """The forces that solve the equations of the laws that act, drawn towards `la` by the regularisation; whether they were found."""
+    model, problem, b = scene.model, scene.problem, scene.problem.rows.b
+    laws, place = model.laws, own.equation
+    n = places_of_acting(model, modes, place)
+    for l in range(model.size.n_laws):
+        if place[l] >= 0:
+            force_equation(scene, own, modes, l, la, regularisation, impulsive)
+    if eliminate(problem.A, b, n, SINGULAR) != 0:
+        return False
+    for l in range(model.size.n_laws):
+        for d in range(laws.dim[l]):
+            la[laws.row[l] + d] = b[place[l] + d] if place[l] >= 0 else 0.0
+    return True
+
+
+@phase
+def places_of_acting(model, modes, place):
+    """The first equation of each law that can carry a force, -1 of the others; returns how many there are."""
+    n = 0
+    for l in range(model.size.n_laws):
+        place[l] = n if acts(model, modes, l) else -1
+        n += model.laws.dim[l] if place[l] >= 0 else 0
+    return n
+
+
+@phase
+def force_equation(scene, own, modes, l, la, regularisation, impulsive):
+    """The equations of law `l`, which acts (for impulses forces under a bound add nothing)."""
+    model, work, problem, c = scene.model, scene.work, scene.problem, scene.problem.rows.c
+    laws, A, b, place, n_all = model.laws, problem.A, problem.rows.b, own.equation, model.size.n_rows
+    kind, held, mean = laws.kind[l], modes[l] == CONSTRAINT, 0.0
+    for i in range(laws.row[l], laws.row[l] + laws.dim[l]):
+        mean += work.G_all[i, i] / laws.dim[l]
+    for d in range(laws.dim[l]):
+        i, e = laws.row[l] + d, place[l] + d
         f = 1.0 / work.G_all[i, i] if held and work.G_all[i, i] > 0.0 else 0.0
-        for j in range(n):
-            A[i, j] = f * work.G_all[i, j]
-        A[i, i] += regularisation if held else 1.0
-        b[i] = -f * c[i]
-        if held and not impulsive and own.control.wedged:
-            b[i] += regularisation * own.allowed[i]
-        if held or free:
-            continue
-        if kind == INTERVAL and not impulsive:
-            b[i] = work.bounds[n + i] if mode == UPPER else work.bounds[i]
+        for m in range(model.size.n_laws):
+            for k in range(laws.dim[m] if place[m] >= 0 else 0):
+                A[e, place[m] + k] = f * work.G_all[i, laws.row[m] + k]
+        A[e, e] += regularisation * f * mean if f > 0.0 else 1.0
+        b[e] = -f * c[i]
+        if held:
+            b[e] += regularisation * f * mean * la[i] if regularisation > 0.0 else 0.0
+        elif kind == INTERVAL and not impulsive:
+            b[e] = work.bounds[n_all + i] if modes[l] == UPPER else work.bounds[i]
         elif kind == DISK and not impulsive:
-            b[i] = -work.bounds[n + i0] * own.slip[i]
+            b[e] = -work.bounds[n_all + laws.row[l]] * own.slip[i]
         elif kind == COULOMB_1D:
-            A[i, model.laws.row[model.laws.link[l]]] = (
-                -model.laws.mu[l] if mode == UPPER else model.laws.mu[l]
-            )
+            A[e, place[laws.link[l]]] = -laws.mu[l] if modes[l] == UPPER else laws.mu[l]
         elif kind == COULOMB_2D:
-            A[i, model.laws.row[model.laws.link[l]]] = model.laws.mu[l] * own.slip[i]
+            A[e, place[laws.link[l]]] = laws.mu[l] * own.slip[i]
 
 
 @phase
@@ -181,7 +226,8 @@ def slopes(model, work, u, la, dq, du):
     for k in range(size.n_u):
         s = work.du[k]
         for i in range(size.n_rows):
-            s += work.Y[i, k] * la[i]
+            if la[i] != 0.0:  # (rows of laws that do not act are not known)
+                s += work.Y[i, k] * la[i]
         du[k] = s
     solve_lower_transposed(work.L, du, du, size.n_u)
     for k in range(size.n_u):

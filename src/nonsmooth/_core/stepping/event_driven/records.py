@@ -9,6 +9,7 @@ import numpy as np
 from nonsmooth._core.jit import address_record, by_reference, caller, float64, int64, scalars
 from nonsmooth._core.records.process import Process, make_process
 from nonsmooth._core.records.scene import EXAMPLE, STEP, State, make_state
+from nonsmooth._core.stepping.event_driven.choices import Choices, make_choices
 
 AT_STATE = int64(int64, int64, float64)
 AT_END = int64(int64, float64)
@@ -33,7 +34,7 @@ Control = scalars(
     at_start=int,  # no modes are known yet
     at_border=int,  # a segment begins where the run stands: surfaces may have another velocity from here on
     rejected=int,  # in a row
-    dependent=int,  # rows of laws that depend on others were met: their forces are known to `REGULARISED` only
+    dependent=int,  # rows of laws that depend on others were met: their forces are known to `BLURRED` only
     wedged=int,  # forces of least size left their sets where the modes began
     repeated=int,  # transitions without a step between them
     searching=int,  # iterations of the search for the end of a mode (0: none is on)
@@ -51,8 +52,7 @@ Control = scalars(
     jams=int,  # impacts without collision (`paradox`)
     t_jam=float,
     law_jam=int,
-    ambiguous=int,  # instants at which accelerations were not unique
-    t_ambiguous=float,
+    ambiguous=int,  # accelerations of the modes settled last were not unique
 )
 
 
@@ -92,9 +92,11 @@ class EventDriven(NamedTuple):
     gap_max: np.ndarray  # largest gap so far: the length scale of a contact
     touches: np.ndarray  # by law: takes part in a transition
     mode: np.ndarray  # by law: modes being tried
+    equation: np.ndarray  # by law: first of its equations for forces, or -1
     resting: np.ndarray  # by law: comes to rest in this transition
     jammed: np.ndarray  # by law: has an impulse in this transition without having closed
     process: Process  # an impact under another hypothesis than Newton's
+    choices: Choices  # where there was more than one solution
 
 
 def make_own(at, size, A, c, E, n_own=0):
@@ -112,8 +114,9 @@ def make_own(at, size, A, c, E, n_own=0):
         rate_0=np.zeros(n), rate=by_law[0], size=by_law[1], blur=np.ones(n), fired=np.zeros(n, dtype=np.int64),
         rest_gap=by_law[2], gap_max=by_law[3],
         touches=np.zeros(n, dtype=np.int64), mode=np.zeros(n, dtype=np.int64),
+        equation=np.zeros(n, dtype=np.int64),
         resting=np.zeros(n, dtype=np.int64), jammed=np.zeros(n, dtype=np.int64),
-        process=make_process(size.n_laws, size.n_rows),
+        process=make_process(size.n_laws, size.n_rows), choices=make_choices(size),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.records.scene import STEP, scene_at, state_at, state_reference
 from nonsmooth._core.records.status import OK
 from nonsmooth._core.stepping.event_driven.flight import fly
-from nonsmooth._core.stepping.event_driven.motion import REGULARISED, none_acts
+from nonsmooth._core.stepping.event_driven.motion import BLURRED, none_acts
 from nonsmooth._core.stepping.event_driven.records import call_accelerate, own_at
 from nonsmooth._core.stepping.event_driven.sizes import EPS, KIND
 from nonsmooth._core.stepping.event_driven.stage_state import combine, time_of_stage
@@ -41,7 +41,7 @@ def error_of_step(scene, own, begin, dt):
     size, control, s = scene.model.size, own.control, own.control.stages
     worst = 0.0
     q_max, u_max, pull_max = 0.0, 0.0, 0.0
-    noise = 16.0 * REGULARISED if control.dependent else 64.0 * EPS
+    noise = 16.0 * BLURRED if control.dependent else 64.0 * EPS
     for i in range(size.n_q):
         q_max = max(q_max, own.scale[i], abs(own.trial.q[i]))
     for i in range(size.n_u):

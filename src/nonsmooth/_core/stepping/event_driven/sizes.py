@@ -99,8 +99,9 @@ def armed(own, l):
 
 @phase
 def lowest(scene, own, begin, l):
-    """What the function of a law may come down to where it begins at zero: a contact may open out of the overlap it started with."""
-    if l < scene.model.size.n_N and begin.modes[l] != CONSTRAINT:
+    """What the function of a law may come down to where it begins at zero: a contact may open out of the overlap it started with, but
+    not creep into one, step by step."""
+    if l < scene.model.size.n_N and begin.modes[l] != CONSTRAINT and own.rate_0[l] >= 0.0:
         return min(own.gap_0[l], 0.0) - own.size[l]
     return -own.size[l] * own.blur[l]
 

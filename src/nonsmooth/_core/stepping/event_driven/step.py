@@ -8,7 +8,7 @@ constraints they obey (`end_of_step`), by no more than the error of the step.
 """
 
 from nonsmooth._core.jit import kernel, phase
-from nonsmooth._core.records.laws import CONSTRAINT
+from nonsmooth._core.records.laws import CONSTRAINT, UPPER
 from nonsmooth._core.records.scene import BETWEEN, STEP, call_step, scene_at, state_at
 from nonsmooth._core.records.status import CHATTER, OK, REJECTED, STEP_UNDERFLOW, WAITING
 from nonsmooth._core.stepping.event_driven.end_of_step import trial_between
@@ -36,6 +36,7 @@ from nonsmooth._core.stepping.event_driven.watch_laws import (
 from nonsmooth._core.stepping.phases import copy_state, first_change
 
 MOST_REPEATED = 40
+TURNED = 1e-2  # change of a direction of slip in a step too short for it to turn otherwise
 SUSPICIOUS = 4  # rejections in a row, to a thousandth of the step, that an undeclared discontinuity makes
 
 
@@ -98,7 +99,7 @@ def smooth_step(scene, own, begin, at_scene, at_state, t, dt):
     if passes_by(scene, own, begin, dt):
         control.grazings += 1
         control.t_grazing = t
-    note_discontinuity(control, t, dt)
+    note_discontinuity(scene, own, begin, t, dt)
     whole = t + dt >= t_stop
     # a step cut short by the end of the segment tells nothing about the next one
     control.dt_next = min(
@@ -113,12 +114,25 @@ def smooth_step(scene, own, begin, at_scene, at_state, t, dt):
 
 
 @phase
-def note_discontinuity(control, t, dt):
-    """A step that came to pass after many rejections passed a discontinuity that nobody declared."""
-    if control.rejected >= SUSPICIOUS and dt < 1e-3 * control.dt_smooth:
+def note_discontinuity(scene, own, begin, t, dt):
+    """A step that came to pass after many rejections passed a discontinuity that nobody declared, if it was not the turn of a slip."""
+    control = own.control
+    if control.rejected >= SUSPICIOUS and dt < 1e-3 * control.dt_smooth and not slip_turns(scene, own, begin):
         control.discontinuities += 1
         control.t_discontinuity = t + dt
     control.rejected = 0
+
+
+@phase
+def slip_turns(scene, own, begin):
+    """Whether a slip in two directions turned in the step: where it comes close to a stop, its friction turns about in no time."""
+    laws = scene.model.laws
+    for l in range(scene.model.size.n_laws):
+        if laws.dim[l] == 2 and begin.modes[l] == UPPER:
+            for i in range(laws.row[l], laws.row[l] + 2):
+                if abs(own.slip[i] - own.slip_0[i]) > TURNED:
+                    return True
+    return False
 
 
 @phase

@@ -5,8 +5,10 @@ All contacts that touch take part, also those that would touch within the region
 
 from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.records.laws import CONSTRAINT, HALF_LINE, INACTIVE
+from nonsmooth._core.records.process import NEWTON
 from nonsmooth._core.records.scene import STAYS_CLOSED, scene_at, state_at
 from nonsmooth._core.records.status import NO_SOLUTION, OK
+from nonsmooth._core.stepping.event_driven.choices import FORCES, IMPULSES, keep_choice, strong_friction
 from nonsmooth._core.stepping.event_driven.impact import book_impact, impact
 from nonsmooth._core.stepping.event_driven.motion import delassus, evaluate
 from nonsmooth._core.stepping.event_driven.records import (
@@ -44,6 +46,10 @@ def transition(at_scene, at_begin, t):
     for l in range(model.size.n_laws):
         own.jammed[l] = 0
     status = call_settle(own.at.settle, at_scene, at_begin, hit)
+    if (
+        own.control.ambiguous and not own.control.at_start
+    ):  # (of a start the model itself is asked, for all schemes)
+        keep_choice(scene, own, FORCES, end.u, t)
     if status == NO_SOLUTION and not own.control.strict:
         if own.control.at_start:
             return sliding_start(scene, own)
@@ -107,6 +113,8 @@ def strike(scene, own, begin, at_scene, t):
     if status != OK:
         return status
     book_impact(scene, begin, scene.end)
+    if own.control.restitution == NEWTON and strong_friction(scene):
+        keep_choice(scene, own, IMPULSES, begin.u, t)
     return call_at_end(own.at.look, at_scene, t)
 
 

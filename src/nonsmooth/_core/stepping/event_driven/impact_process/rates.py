@@ -6,7 +6,8 @@ from nonsmooth._core.jit import phase
 from nonsmooth._core.linalg.elimination import SINGULAR, eliminate
 from nonsmooth._core.records.laws import COULOMB_1D, COULOMB_2D, FREE, HALF_LINE
 from nonsmooth._core.records.process import COMPRESSES, EXPANDS, IDLE
-from nonsmooth._core.stepping.event_driven.motion import REGULARISED
+
+REGULARISED = 1e-12  # where rows that are held depend on each other
 
 
 @phase
