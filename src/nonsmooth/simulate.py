@@ -167,13 +167,10 @@ def simulate(
             segments = request.segments(scheme, control.instants())
         watched = UserEvents(asked, model, t_0, q, u) if asked else None
         simulation = prepare(model, scheme, request, segments, q, u, watched, control)
-        result = _driven(simulation, partial(finish, model, scheme, simulation, request), request)
+        said = [why] if why else []
+        result = _driven(simulation, partial(finish, model, scheme, simulation, request, said), request)
     if ambiguous:
         result.extra["ambiguous"] = ambiguous + result.ambiguous
-    if why:
-        result.message += f"; {why}"
-        if result.audit is not None:
-            result.audit.notes.append(why)
 
     def again(method):
         """The same run by another scheme or to another tolerance."""

@@ -1,5 +1,6 @@
 """Runs that are not in order must not be called so: each case was "ok" once, or was never looked at."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -321,3 +322,24 @@ def test_penetration_in_steps_that_are_not_looked_at():
     method = ns.Moreau(dt=1e-4)
     run = ns.simulate(system, (0, 1), [0.0, 0.0], [0.0, 0.0], method=method, t_eval=np.linspace(0.1, 1, 5))
     assert run.audit.worst_gap < -1e-9 and run.audit.ok, str(run.audit)
+
+
+def test_an_audit_that_waits_is_that_of_the_run():
+    """What happens between the end of a run and the first look at its audit is not seen by it."""
+    floor = ns.Contact(lambda t, q: q[0] - 1.0, restitution=0.4, name="floor")
+    ball = ns.MechanicalSystem(1.0, lambda t, q, u, p: np.array([-p.g]), floor, params={"g": 9.81})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ns.errors.ZenoWarning)
+        now, later = (ns.simulate(ball, (0, 2), [1.4], [0.0], rtol=1e-8) for _ in range(2))
+        wanted = str(now.audit)
+        ns.simulate(ball.with_params(g=2e3), (5, 6), [1000.0], [30.0], rtol=1e-4, breakpoints=[5.5])
+        later.q[:] *= 1e3  # in millimetres
+        assert str(later.audit) == wanted and isinstance(later.audit, ns.Audit) and later.audit.ok
+        sent = pickle.loads(pickle.dumps(ns.simulate(ball, (0, 2), [1.4], [0.0], rtol=1e-8)))  # noqa: S301
+    assert str(sent.audit) == wanted and sent.error_estimate is None
+
+
+def test_audits_of_solve_ivp_travel_with_their_results():
+    result = ns.solve_ivp(lambda t, y: -y, (0, 1), [1.0])
+    sent = pickle.loads(pickle.dumps(result))  # noqa: S301
+    assert isinstance(result.audit, ns.Audit) and sent.audit.ok == result.audit.ok

@@ -93,9 +93,16 @@ class Model(PlainAnswers, DerivativeAnswers, ModelLaws):
         other._t0, other._q0, other._u0 = t0, q0.copy(), u0.copy()
         if self._of_p:
             other.laws = other._laws_of_parameters()
-        if "differentiator" in self._compiled:
-            self._compiled["differentiator"].rescale(t0, q0, u0, system.parameters.flat)
+        other.go_back()
         return other
+
+    #: Whether it can be asked as from its start although other runs came between.
+    goes_back = True
+
+    def go_back(self) -> None:
+        """What is shared with models of other starts, as it is for this one."""
+        if "differentiator" in self._compiled:
+            self._compiled["differentiator"].rescale(self._t0, self._q0, self._u0, self.parameters.flat)
 
     # -- compiled functions -----------------------------------------------------------------------------------------
 

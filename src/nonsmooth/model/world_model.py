@@ -28,6 +28,7 @@ from nonsmooth.model.model import CoreFunctions
 class WorldModel:
     """A `World` bound to a start. Made by ``world.bind(t0, q0, u0)``."""
 
+    goes_back = False  # (functions of users are bound anew with every model of a world)
     # what only models of functions have
     gaps_of = jacobians_of = joints_of = joint_jacobians_of = ()
     sets: Any = {}  # noqa: RUF012

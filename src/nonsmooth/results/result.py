@@ -136,6 +136,18 @@ class Result(Pictured):
         self.problem_name = problem_name
         self.params = dict(params or {})
 
+    @property
+    def audit(self) -> Any:
+        """What a recomputation by a second route found, an `Audit`; None if none was asked for. Made when it is first looked at."""
+        found = self.__dict__.get("audit")
+        if isinstance(found, LazyAudit):
+            found = self.__dict__["audit"] = found.make()
+        return found
+
+    @audit.setter
+    def audit(self, value: Audit | LazyAudit | None) -> None:
+        self.__dict__["audit"] = value
+
     def __getattr__(self, name: str) -> Any:
         # Only called when the usual look-up fails: fields a front door put into `extra`.
         if name != "extra" and name in self.__dict__.get("extra", ()):

@@ -18,8 +18,12 @@ class Pictured:
     _curve: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # copies and pickles carry the data; the model holds compiled functions and stays behind
-        return {name: value for name, value in self.__dict__.items() if name != "_model"}
+        # copies and pickles carry the data; what holds compiled functions, and what would run them again, stays behind
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_model", "_second", "_curve")
+        }
 
     @property
     def plot(self) -> Plotter:

@@ -97,6 +97,8 @@ class Scheme:
         False  # whether records of a finished run serve the next one (see `schemes.spare`)
     )
 
+    counts_gains: ClassVar[bool] = False  # whether its loop counts every impact that makes energy
+
     audits_steps: ClassVar[bool] = False  # whether its audit recomputes single steps, also of thinned output
 
     tolerance: ClassVar[str] = "rtol"  # name of the option that says how accurate steps are to be

@@ -7,9 +7,10 @@ import numpy as np
 from nonsmooth.control.driver import INTERRUPTED
 from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import EnergyGainWarning, IntegrationError, StorageError, ZenoWarning
-from nonsmooth.model.check_derivatives import check_along
+from nonsmooth.results.audit.lazy import LazyAudit
 from nonsmooth.results.dense import DenseSolution
 from nonsmooth.results.result import Result
+from nonsmooth.schemes.audits import Asked, audit_of, can_wait, waiting
 from nonsmooth.schemes.choices import warn_of_choices
 from nonsmooth.schemes.incidents import accumulation_points, event_table, merged
 from nonsmooth.schemes.prepare import origin
@@ -20,8 +21,8 @@ from nonsmooth.schemes.spare import keep
 from nonsmooth.schemes.user_events import with_user_events
 
 
-def finish(model, scheme, simulation, request: Request, status: int, message: str) -> Result:
-    """The result of what a simulation has collected, at its end or where it was broken off."""
+def finish(model, scheme, simulation, request: Request, said: list[str], status: int, message: str) -> Result:
+    """The result of what a simulation has collected, at its end or where it was broken off; `said` of how it was made."""
     run, plan = simulation.run, simulation.plan
     if status == 0 and simulation.ended:
         status, message = 1, "stopped by a terminal event"
@@ -37,11 +38,12 @@ def finish(model, scheme, simulation, request: Request, status: int, message: st
     ends, nodes = (_taken(columns, names) for names in (ENDS, ("q_nodes", "u_nodes")))
     result = _result(model, scheme, simulation, request, columns, events, status, message)
     result.extra |= {"ambiguous": ambiguous} if ambiguous else {}
+    remarks = said + run.remarks()
+    result.message += "".join(f"; {remark}" for remark in remarks)
     if request.audit and status != INTERRUPTED:  # who interrupts does not want to wait
         samples = _samples(columns, ends, result.extra["P_J"]) if ends else None
-        result.audit = _audit_of(model, scheme, result, totals, plan, samples)
-        if result.audit is not None and request.on_energy_gain == "ignore":
-            result.audit.energy_gains["accepted"] = True
+        asked = Asked(model, scheme, totals, plan, samples, request, remarks)
+        result.audit = waiting(asked, result) if can_wait(asked, result) else audit_of(asked, result)
     if plan.watched:
         result.events, unwritten = (with_user_events(table, plan.watched) for table in (events, unwritten))
         result.extra |= plan.watched.fields()
@@ -130,7 +132,9 @@ def _written(model, simulation, result: Result, unwritten, made) -> Result:
 def _say_gains(result: Result, totals, on_energy_gain: str) -> None:
     """Impacts that made energy: a warning, or an error. The audit, where there is one, tells gains from answers to forces; the totals of
     the loop do not."""
-    gains = _gains_of(totals) if result.audit is None else result.audit.energy_gains
+    counted = _gains_of(totals)
+    waits = isinstance(vars(result)["audit"], LazyAudit)  # (only where none were counted)
+    gains = counted if waits or result.audit is None else result.audit.energy_gains
     if not gains["count"] or on_energy_gain == "ignore":
         return
     text = (
@@ -144,55 +148,6 @@ def _say_gains(result: Result, totals, on_energy_gain: str) -> None:
         error.partial = result
         raise error
     warn_user(text, EnergyGainWarning)
-
-
-def _audit_of(model, scheme, result, totals, plan, samples):
-    """The audit of a run, with what else should be said of it; none if a function that ended the run raises again."""
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):  # of a run that ends in overflow
-            audit = _audited(model, scheme, result, totals, plan, samples)
-    except Exception:
-        if result.status >= 0:
-            raise
-        return None
-    clipped = _clipped(scheme, plan.segments)
-    if clipped:
-        audit.notes.append(clipped)
-    if result.status >= 0:
-        audit.notes += check_along(model, result.t, result.q, result.u)
-    if model.callbacks:
-        audit.notes.append("run as Python callbacks: " + ", ".join(model.callbacks))
-    return audit
-
-
-def _audited(model, scheme, result, totals, plan, samples):
-    """The audit of a run; where controllers change parameters, of the longest time in which they did not."""
-    control = plan.controllers
-    if control is None or not len(result):
-        return scheme.audit(model, result, totals, plan, samples)
-    now = control.held.flat.copy()
-    begin, end = control.longest(result.t)
-    within = (result.t >= begin) & (result.t <= end)
-    if samples is not None:
-        inside = (samples["t_E"] - samples["dt"] >= begin) & (samples["t_E"] <= end)
-        samples = {name: array[..., inside] for name, array in samples.items()}
-    columns = {name: getattr(result, name)[..., within] for name in STREAMED if name != "P_J"}
-    by_column = {
-        name: value for name, value in result.extra.items() if np.shape(value)[-1:] == result.t.shape
-    }
-    extra = {name: value[..., within] for name, value in by_column.items()}
-    part = Result(
-        **columns,
-        events=result.events.between(begin, end),
-        extra=extra,
-        nsteps=result.nsteps,
-        nbase=result.nbase,
-        law_names=result.law_names,
-    )
-    audit = scheme.audit(model, part, totals, plan, samples)
-    audit.notes.append(f"controllers change parameters: recomputed from t = {begin:.9g} to {end:.9g} only")
-    control.held.flat[:] = now
-    return audit
 
 
 def _solution(result, nodes, places):
@@ -218,16 +173,3 @@ def _samples(columns, ends, P_J):
     seen = {f"{name}_seen": columns[name][..., pick] for name in ("t", "q", "u")}
     kept = {name: columns[name][..., pick] for name in ("dt", "modes")}
     return {name: array[..., pick] for name, array in ends.items()} | seen | kept | {"P": P}
-
-
-def _clipped(scheme, segments):
-    """A step longer than a segment is shortened to it: worth a word."""
-    dt = getattr(scheme, "dt", None)
-    if dt is None or not segments:
-        return None
-    a, b = max(segments, key=lambda segment: segment[1] - segment[0])
-    if dt <= (b - a) * (1 + 1e-9):
-        return None
-    return (
-        f"dt = {dt:g} is longer than the span (or every part of it between breakpoints): steps were shortened"
-    )

@@ -220,6 +220,10 @@ class SchemeRun:
     def warn(self) -> None:
         """Warn of what a user should know of a run that reached its end."""
 
+    def remarks(self) -> list[str]:
+        """What the message of the result and the audit say of how the run was made."""
+        return []
+
     def ambiguous(self) -> list[dict[str, Any]]:
         """Instants at which the laws led on in several ways (see `schemes.choices`)."""
         return []
