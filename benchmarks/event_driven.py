@@ -128,7 +128,7 @@ def stiff():
     )
     wanted = np.log(6.0 * 1e6 / (1e6 - 1.0))
     steps = {}
-    for integrator in ("Radau", "DOP853"):
+    for integrator in ("Radau", "auto", "DOP853"):
         method = ns.EventDriven(integrator=integrator, rtol=1e-6)
         run = ns.simulate(suspension, (0, 4), [1.0], [0.0], method, every=1000, audit=False)
         steps[integrator] = run.nsteps

@@ -1,5 +1,7 @@
 """Stiff forces under `event-driven`: the implicit integrator."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -28,8 +30,65 @@ def test_overdamped_suspension_takes_a_thousand_times_fewer_steps():
     assert stiff.events[0].t == pytest.approx(closed, abs=1e-5)
     fine = ns.simulate(system, (0, 2.0), [1.0], [0.0], ns.EventDriven(**RADAU, rtol=1e-9), audit=False)
     assert fine.events[0].t == pytest.approx(closed, abs=1e-9)
-    explicit = ns.simulate(system, (0, 1e-3), [1.0], [0.0], ns.EventDriven(rtol=1e-6), audit=False)
+    pair = ns.EventDriven(integrator="DOP853", rtol=1e-6)
+    explicit = ns.simulate(system, (0, 1e-3), [1.0], [0.0], pair, audit=False)
     assert explicit.nsteps * 4e3 >= 1000 * stiff.nsteps
+
+
+def test_the_default_goes_over_to_implicit_steps_where_stability_holds_explicit_ones():
+    system = suspension(1e6 + 1.0, 1e6)
+    closed = np.log(6.0 * 1e6 / (1e6 - 1.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ns.errors.DiscontinuityWarning)  # the fast begin is no jump
+        warnings.simplefilter("ignore", ns.errors.ZenoWarning)
+        for rtol, steps in ((1e-6, 150), (1e-9, 300)):
+            run = ns.simulate(system, (0, 4.0), [1.0], [0.0], rtol=rtol)
+            assert run.nsteps <= steps and run.events[0].t == pytest.approx(closed, abs=1e-6)
+            assert "Radau instead of DOP853 from t = 0.000" in run.message
+            assert any("Radau instead" in note for note in run.audit.notes)
+            assert run.audit.ok and float(run.error_estimate) <= 10 * rtol
+            again = ns.simulate(system, (0, 4.0), [1.0], [0.0], rtol=rtol)  # (in the records of the first)
+            assert np.array_equal(again.y, run.y) and again.message == run.message
+    tables = [
+        ns.simulate(system, (0, 4.0), [1.0], [0.0], rtol=1e-8, **more)
+        for more in ({"t_eval": np.linspace(0, 1, 7)}, {"dense_output": True})
+    ]
+    seen = np.array([tables[1].sol(t)[0] for t in tables[0].t])
+    assert np.allclose(tables[0].q[0], 1.2 * np.exp(-tables[0].t) - 0.2, atol=3e-6)  # slow motion, to 1e-6
+    assert np.allclose(tables[0].q[0], seen, atol=1e-7)
+
+
+def test_user_events_stop_at_the_same_place_whichever_integrator_serves():
+    system = suspension(1e6 + 1.0, 1e6)
+
+    def half(t, q, u):
+        return q[0] - 0.5
+
+    half.terminal = True
+    ends = [
+        ns.simulate(system, (0, 4.0), [1.0], [0.0], ns.EventDriven(**more, rtol=1e-9), events=half).t[-1]
+        for more in ({}, RADAU)
+    ]
+    assert ends[0] == pytest.approx(ends[1], abs=1e-8)
+
+
+def test_what_is_not_stiff_keeps_the_explicit_pair_bit_for_bit():
+    for name in ("woodpecker", "impact_oscillator", "rod_rough_plane"):
+        problem = ns.problems.get(name)
+        runs = [
+            problem.simulate(method=ns.EventDriven(**more, rtol=1e-8), audit=False)
+            for more in ({}, {"integrator": "DOP853"})
+        ]
+        assert np.array_equal(runs[0].t, runs[1].t) and np.array_equal(runs[0].y, runs[1].y), name
+        assert "Radau" not in runs[0].message
+
+
+def test_fast_oscillations_that_are_meant_stay_with_the_explicit_pair():
+    """Long runs whose steps follow the motion are not stiff, however many steps they take."""
+    swing = ns.MechanicalSystem(1.0, lambda t, q, u: -1e6 * q)
+    for rtol in (1e-3, 1e-6, 1e-10):
+        run = ns.simulate(swing, (0, 30.0), [1.0], [0.0], rtol=rtol, audit=False, every=1000)
+        assert "Radau" not in run.message and run.nsteps > 5000, rtol
 
 
 def test_the_audit_repeats_steps_through_a_stiff_transient():

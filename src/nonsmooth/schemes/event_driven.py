@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nonsmooth._core.calls.late import Late
 from nonsmooth._core.integrators.records import EXPLICIT
 from nonsmooth._core.jit import Reference, address_record
+from nonsmooth._core.records import status as codes
 from nonsmooth._core.records.laws import USER_SET
 from nonsmooth._core.records.process import ENERGETIC, NEWTON, POISSON, STAGES
 from nonsmooth._core.records.scene import BETWEEN, STEP
@@ -33,8 +34,12 @@ from nonsmooth.schemes.options import choice, positive, tolerances
 from nonsmooth.schemes.run import SchemeRun
 from nonsmooth.schemes.spare import taken
 
-#: The implicit integrator.
-STIFF = "Radau"
+#: The implicit integrator; the explicit one and this where it serves better.
+STIFF, AUTO, EXPLICIT_PAIR = "Radau", "auto", "DOP853"
+#: Components up to which `AUTO` may take the implicit one, whose matrices have three times as many rows.
+MOST_IMPLICIT = 300
+#: Explicit steps that must be left for it to pay, each counted with what an implicit step costs more.
+WORTH = 1000.0
 PARADOX = ("impulse", "raise")
 #: Hypotheses of restitution.
 RESTITUTION = {"newton": NEWTON, "poisson": POISSON, "energetic": ENERGETIC}
@@ -51,7 +56,8 @@ class EventDriven(Scheme):
     ----------
     integrator : str
         Explicit Runge-Kutta pair of the smooth phases: "DOP853", "RKF78", "RK45", "RKF45", "RK23", "RK3", or one of your own
-        (`nonsmooth.extend.add_integrator`). "Radau" for stiff forces: Radau IIA of order 5.
+        (`nonsmooth.extend.add_integrator`). "Radau" for stiff forces: Radau IIA of order 5. "auto" begins with "DOP853" and
+        takes "Radau" while stability, not accuracy, holds the explicit steps short; ``result.message`` says where.
     rtol, atol : float
         Tolerances of the error of a step; by default each component is measured against the largest size it has had.
     dt_max : float, optional
@@ -65,7 +71,7 @@ class EventDriven(Scheme):
         differ with friction and with several contacts; Newton's may create energy there, the energetic one never does.
     """
 
-    integrator: str = "DOP853"
+    integrator: str = AUTO
     rtol: float = 1e-6
     atol: float = 0.0
     dt_max: float | None = None
@@ -78,10 +84,11 @@ class EventDriven(Scheme):
     order = None
     locates = True
     serves_again = True
+    counts_gains = True
     asks = ("kappa", "joints")
 
     def __post_init__(self):
-        known = [*explicit_methods(), STIFF]
+        known = [AUTO, *explicit_methods(), STIFF]
         if self.integrator not in known:
             raise InputError(f"`integrator` is {self.integrator!r}: one of {', '.join(known)} is wanted.")
         choice("paradox", self.paradox, PARADOX)
@@ -97,6 +104,10 @@ class EventDriven(Scheme):
             return ""
         law = model.laws.name[int(np.argmax(own))]
         return f"element {law!r} has a set of its own, whose modes cannot be told apart"
+
+    def first_integrator(self) -> str:
+        """The integrator a run begins with."""
+        return EXPLICIT_PAIR if self.integrator == AUTO else self.integrator
 
     def options(self) -> dict[str, Any]:
         chosen = {
@@ -129,7 +140,7 @@ class EventDriven(Scheme):
 
 
 @cache
-def parts_of_motion(stiff=False):
+def parts_of_motion():
     """Addresses of the parts that steps in given modes and transitions are made of, by name."""
     from nonsmooth._core.stepping.event_driven import (
         end_of_step,
@@ -143,17 +154,21 @@ def parts_of_motion(stiff=False):
         transition,
     )
 
-    if stiff:
-        from nonsmooth._core.stepping.event_driven.stiff_motion import integrate_stiff as integrate
-    else:
-        integrate = runge_kutta.integrate
     functions = {
-        "accelerate": motion.accelerate, "integrate": integrate, "begin_trial": step.begin_trial, "hold": end_of_step.hold,
+        "accelerate": motion.accelerate, "integrate": runge_kutta.integrate, "begin_trial": step.begin_trial, "hold": end_of_step.hold,
         "finish": end_of_step.finish, "transition": transition.transition, "look": transition.look, "settle": modes.settle,
         "rest": rest.rest, "jam": paradox.jam,
     }  # fmt: skip
     parts = {name: (functions[name], signature) for name, signature in records.PARTS.items()}
-    return address_record(**parts, process=impact_process_part())
+    return address_record(**parts, process=impact_process_part(), implicit=implicit_part())
+
+
+@cache
+def implicit_part() -> Late:
+    """Implicit steps, compiled when the first of them is taken."""
+    from nonsmooth._core.stepping.event_driven.stiff_motion import integrate_stiff
+
+    return Late(integrate_stiff, STEP)
 
 
 @cache
@@ -182,6 +197,14 @@ def _tableau(method):
     return np.ascontiguousarray(A), tableau.c[: s + 1].copy(), np.ascontiguousarray(E)
 
 
+class Change(NamedTuple):
+    """Where another integrator took over, the last step before it, and which."""
+
+    t: float
+    dt: float
+    integrator: str
+
+
 class EventDrivenRun(SchemeRun):
     """A run of `EventDriven` in progress."""
 
@@ -193,9 +216,8 @@ class EventDrivenRun(SchemeRun):
         why = scheme.refuses(model)
         if why:
             raise InputError(f'{why}: use method="extrapolated-moreau".')
-        method = get_method(scheme.integrator)
-        parts = parts_of_motion(scheme.integrator == STIFF)
-        A, c, E = _tableau(method)
+        parts = parts_of_motion()
+        A, c, E = _tableau(get_method(scheme.first_integrator()))
         self.own = make_own(parts, model.size(), A, c, E, n_own)
         ask_restitution(self.own, scheme.restitution)
         super().__init__(scheme, model, t, q, u, plan, parts=self.parts_of_run(scheme, model), n_own=n_own)
@@ -203,13 +225,14 @@ class EventDrivenRun(SchemeRun):
     def _place(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
         super()._place(t, q, u)
         scheme, model, plan, control = self.scheme, self.model, self.plan, self.own.control
-        method = get_method(scheme.integrator)
+        method = get_method(scheme.first_integrator())
         span = plan.segments[-1][1] - t if plan.segments else 1.0
         self.set_controls(control, scheme, method, span)
         control.dt_next = control.dt_smooth = 1e-2 * control.dt_max
         control.jump = control.at_start = 1
         control.ledge = LEDGE
         control.strict = scheme.paradox == "raise"
+        self.watch_stiffness(plan.segments[-1][1] if plan.segments else t)
         self.own.scale[:] = np.abs(np.concatenate([q, u]))
         if model.laws.n_N:
             # a body at rest on the origin of its coordinates has a gap of rounding size, not a fall to come
@@ -230,13 +253,72 @@ class EventDrivenRun(SchemeRun):
             parts["projection"] = Reference(make_stiff(model.n_q + model.n_u))
         return parts
 
-    @staticmethod
-    def set_controls(control, scheme, method, span) -> None:
+    # -- the integrator that serves (`AUTO`) ------------------------------------------------------------------------------
+
+    def watch_stiffness(self, t_final: float) -> None:
+        """What the steps need to know to ask for the other integrator (`_core.stepping.event_driven.stiffness`)."""
+        control, size = self.own.control, self.model.size()
+        n, n_u = size.n_q + size.n_u, size.n_u
+        self.changes: list[Change] = []
+        control.implicit = self.scheme.integrator == STIFF
+        control.watched = self.scheme.integrator == AUTO and n <= MOST_IMPLICIT
+        # evaluations for its Jacobian and iterations, elimination beside an evaluation (a call, M = L L^T, rows of laws)
+        evaluation = 200.0 + n_u**3 / 6 + 2.0 * size.n_rows * n_u**2
+        control.gain = (n + 25.0 + 20.0 * n**3 / evaluation) / control.stages
+        control.worth, control.t_final, control.backing = WORTH * control.gain, t_final, 1
+
+    def advance(self, budget: int) -> int:
+        status = super().advance(budget)
+        if status != codes.OTHER_INTEGRATOR:
+            return status
+        self.change_integrator()
+        return codes.OK
+
+    def change_integrator(self) -> None:
+        """From the explicit integrator to the implicit one, or back."""
+        own, control = self.own, self.own.control
+        control.implicit = not control.implicit
+        if control.implicit:
+            control.dt_explicit = control.dt_smooth
+            self.make_room()
+        name = STIFF if control.implicit else EXPLICIT_PAIR
+        method = get_method(name)
+        for array, values in zip((own.A, own.c, own.E), _tableau(method)):
+            array[...] = 0.0
+            array[tuple(slice(n) for n in values.shape)] = values
+        self.set_method(control, method)
+        self.info.order = method.order
+        control.change = control.suspicious = control.calm = control.vain = 0
+        self.changes.append(Change(self.t, float(control.dt_smooth), name))
+
+    def make_room(self) -> None:
+        """Work space of the implicit integrator, when it is first wanted."""
+        if not isinstance(self._parts["projection"], Reference):
+            from nonsmooth._core.stepping.event_driven.stiff_motion import make_stiff
+
+            self._parts["projection"] = Reference(make_stiff(self.model.n_q + self.model.n_u))
+        self.scene.at.projection = self._parts["projection"].address
+
+    def remarks(self) -> list[str]:
+        if not self.changes:
+            return []
+        first, more = self.changes[0], len(self.changes) - 1
+        back = f"; changed {more} more time{'s' * (more > 1)}" if more else ""
+        where = f"from t = {first.t:.9g} on, where stability, not the error, held steps to {first.dt:.3g}"
+        return [f"{STIFF} instead of {EXPLICIT_PAIR} {where}{back}"]
+
+    @classmethod
+    def set_controls(cls, control, scheme, method, span) -> None:
         """What is asked of the steps."""
         control.rtol, control.atol = scheme.rtol, scheme.atol
+        cls.set_method(control, method)
+        control.dt_max = scheme.dt_max if scheme.dt_max is not None else span / 50
+
+    @staticmethod
+    def set_method(control, method) -> None:
+        """Stages and order of an integrator."""
         control.stages = len(_tableau(method)[1]) - 1
         control.error_order = method.error_order
-        control.dt_max = scheme.dt_max if scheme.dt_max is not None else span / 50
 
     def begin_segment(self, t_begin: float, t_end: float) -> None:
         super().begin_segment(t_begin, t_end)
@@ -281,8 +363,7 @@ class EventDrivenRun(SchemeRun):
                 "closes there depends on errors of the size of the tolerance.",
                 GrazingWarning,
             )
-        # (steps of an implicit method become short by themselves where something stiff dies away)
-        if control.discontinuities and self.scheme.integrator != STIFF:
+        if control.discontinuities:
             warn_user(
                 f"a force or gap seems to jump at t = {control.t_discontinuity:.9g} ({int(control.discontinuities)} such instants): "
                 "declare instants of discontinuities as breakpoints=[...], so that steps end on them.",

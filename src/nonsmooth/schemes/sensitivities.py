@@ -48,7 +48,9 @@ class VariedEventDriven(EventDriven):
 
     @classmethod
     def of(cls, scheme: EventDriven, by: tuple[str, ...]) -> VariedEventDriven:
-        return cls(**{entry.name: getattr(scheme, entry.name) for entry in fields(EventDriven)}, by=by)
+        """(Derivatives are those of explicit steps.)"""
+        options = {entry.name: getattr(scheme, entry.name) for entry in fields(EventDriven)}
+        return cls(**options | {"integrator": scheme.first_integrator()}, by=by)
 
     def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> VariedRun:
         return VariedRun(self, model, t, q, u, plan)

@@ -15,4 +15,5 @@ IMPLICIT_UNSOLVED = 11  # the implicit equations of the step were not solved
 UNPROJECTED = 12  # no positions were found that satisfy all contacts and joints
 EVENT = 13  # a function of the user vanishes where the run must stop: the step was not taken
 SURFACE_ENDED = 14  # the gap of a closed contact jumped
+OTHER_INTEGRATOR = 15  # the step was not taken: it asks for another integrator
 OWN = 100  # from here on: codes of a scheme of one's own, which it explains itself

@@ -30,6 +30,7 @@ Control = scalars(
     # where the run stands
     dt_next=float,
     dt_smooth=float,  # length of the last step that was not cut by an event
+    begun=int,  # there was one (before it that length is a guess)
     jump=int,  # the state jumps, or modes change, where the run stands
     at_start=int,  # no modes are known yet
     at_border=int,  # a segment begins where the run stands: surfaces may have another velocity from here on
@@ -53,6 +54,20 @@ Control = scalars(
     t_jam=float,
     law_jam=int,
     ambiguous=int,  # accelerations of the modes settled last were not unique
+    # which integrator serves (`stiffness`)
+    watched=int,  # the integrator may be changed
+    implicit=int,  # the implicit one is at work
+    change=int,  # the other one is asked for
+    suspicious=int,  # steps at the edge of stability
+    unseen=int,  # steps since one was looked at
+    calm=int,  # steps in a row for which the explicit one would do
+    vain=int,  # implicit steps in a row that gained nothing
+    backing=int,  # how many times the usual evidence it takes
+    t_final=float,  # end of the span
+    worth=float,  # so many explicit steps must be left
+    gain=float,  # so many explicit steps cost as much as an implicit one
+    dt_explicit=float,  # length of the last explicit step
+    fastest=float,  # rate of the motion at the begin of an implicit step: a norm of its Jacobian
 )
 
 
@@ -137,7 +152,7 @@ call_accelerate, call_at_state, call_at_end, call_settle = (
 
 _, own_at = by_reference(
     make_own(
-        address_record(**dict.fromkeys(PARTS, 0), process=0),
+        address_record(**dict.fromkeys(PARTS, 0), process=0, implicit=0),
         EXAMPLE.model.size,
         np.zeros((2, 2)),
         np.zeros(1),

@@ -40,3 +40,9 @@ def velocities(size, work, u, dq):
         dq[i] = s
         check += s - s
     return check
+
+
+@phase
+def slope(own, size, k, i):
+    """Entry i of the slopes (q', u') of stage k."""
+    return own.K_q[k, i] if i < size.n_q else own.K_u[k, i - size.n_q]

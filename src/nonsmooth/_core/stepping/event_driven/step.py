@@ -7,10 +7,19 @@ functions). A *transition* has no length (`transition`). At the end of a smooth 
 constraints they obey (`end_of_step`), by no more than the error of the step.
 """
 
+from nonsmooth._core.calls.late import late
 from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.records.laws import CONSTRAINT, UPPER
 from nonsmooth._core.records.scene import BETWEEN, STEP, call_step, scene_at, state_at
-from nonsmooth._core.records.status import CHATTER, OK, REJECTED, STEP_UNDERFLOW, WAITING
+from nonsmooth._core.records.status import (
+    CHATTER,
+    OK,
+    OTHER_INTEGRATOR,
+    REJECTED,
+    STEP_UNDERFLOW,
+    UNCONVERGED,
+    WAITING,
+)
 from nonsmooth._core.stepping.event_driven.end_of_step import trial_between
 from nonsmooth._core.stepping.event_driven.records import AT_STATE, call_accelerate, call_at_state, own_at
 from nonsmooth._core.stepping.event_driven.runge_kutta import error_of_step
@@ -25,6 +34,7 @@ from nonsmooth._core.stepping.event_driven.sizes import (
     small,
     zero_of,
 )
+from nonsmooth._core.stepping.event_driven.stiffness import watch_stiffness
 from nonsmooth._core.stepping.event_driven.trial_length import length_of_trial, shorter
 from nonsmooth._core.stepping.event_driven.watch_laws import (
     alarm,
@@ -49,6 +59,8 @@ def event_driven_step(at_scene, at_state, t, left):
     info.jump_next = 0
     if own.control.jump:
         return take_transition(scene, own, begin, at_scene, at_state, t)
+    if own.control.change:
+        return OTHER_INTEGRATOR
     t_stop = scene.ask.t_stop
     if t_stop - t <= rounding_of_time(t, t_stop):
         return nothing_left(scene, begin, t)
@@ -61,12 +73,21 @@ def event_driven_step(at_scene, at_state, t, left):
         return WAITING
     if status == OK:
         info.base_steps += 1
-        status = call_step(own.at.integrate, at_scene, at_state, t, dt)  # x_1, and phi on the way
+        status = integrate(own, at_scene, at_state, t, dt)  # x_1, and phi on the way
     if status != OK:
         return shorter(own, info, status, 0.25 * dt, t)
     if own.control.searching:
         return search(scene, own, begin, at_scene, at_state, t, dt)  # phi(t + dt) = 0
     return smooth_step(scene, own, begin, at_scene, at_state, t, dt)
+
+
+@phase
+def integrate(own, at_scene, at_state, t, dt):
+    """Smooth motion over `dt` by the integrator that serves."""
+    if not own.control.implicit:
+        return call_step(own.at.integrate, at_scene, at_state, t, dt)
+    part = late(own.at.implicit)
+    return call_step(part, at_scene, at_state, t, dt) if part != 0 else UNCONVERGED
 
 
 @phase
@@ -105,7 +126,9 @@ def smooth_step(scene, own, begin, at_scene, at_state, t, dt):
     control.dt_next = min(
         max(dt, control.dt_next if whole else 0.0) * min(max(factor, 0.3), 4.0), control.dt_max
     )
-    control.dt_smooth = dt
+    control.dt_smooth, control.begun = dt, 1
+    if control.watched:
+        watch_stiffness(own, scene.model.size, t, dt)
     info.error = error
     info.t_new = t_stop if whole else t + dt
     if whole and closes_at_end(scene, own, begin, t, t_stop):
@@ -117,7 +140,9 @@ def smooth_step(scene, own, begin, at_scene, at_state, t, dt):
 def note_discontinuity(scene, own, begin, t, dt):
     """A step that came to pass after many rejections passed a discontinuity that nobody declared, if it was not the turn of a slip."""
     control = own.control
-    if control.rejected >= SUSPICIOUS and dt < 1e-3 * control.dt_smooth and not slip_turns(scene, own, begin):
+    # (steps of an implicit method become short by themselves where something stiff dies away)
+    sudden = control.rejected >= SUSPICIOUS and dt < 1e-3 * control.dt_smooth
+    if sudden and control.begun and not control.implicit and not slip_turns(scene, own, begin):
         control.discontinuities += 1
         control.t_discontinuity = t + dt
     control.rejected = 0
@@ -215,7 +240,7 @@ def event_driven_between(at_scene, at_state, t, dt, t_out):
         return OK
     status = call_at_state(own.at.begin_trial, at_scene, at_state, t)
     if status == OK:
-        status = call_step(own.at.integrate, at_scene, at_state, t, t_out - t)
+        status = integrate(own, at_scene, at_state, t, t_out - t)
     if status != OK:
         return status
     return trial_between(scene, own, begin, at_scene, t_out)

@@ -22,7 +22,7 @@ from nonsmooth._core.records.scene import STEP, scene_at, state_at, state_refere
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, OK
 from nonsmooth._core.stepping.event_driven.records import call_accelerate, own_at
 from nonsmooth._core.stepping.event_driven.sizes import KIND
-from nonsmooth._core.stepping.event_driven.stage_state import time_of_stage
+from nonsmooth._core.stepping.event_driven.stage_state import slope, time_of_stage
 
 STAGES = 4
 MOST_ITERATIONS = 12
@@ -87,6 +87,7 @@ def integrate_stiff(at_scene, at_begin, t, dt):
     status = jacobian(w, own, size, at_scene, at_begin, t, n)
     if status != OK:
         return status
+    own.control.fastest = norm(w, n)
     matrices(w, own, dt, n)
     if lu_factor(w.N, w.N_rows, 3 * n) == 0.0 or lu_factor(w.M, w.M_rows, n) == 0.0:
         return IMPLICIT_UNSOLVED
@@ -103,12 +104,6 @@ def integrate_stiff(at_scene, at_begin, t, dt):
     for i in range(size.n_u):
         own.K_u[STAGES, i] = w.error[size.n_q + i] / dt
     return status
-
-
-@phase
-def slope(own, size, k, i):
-    """Entry i of the slopes (q', u') of stage k."""
-    return own.K_q[k, i] if i < size.n_q else own.K_u[k, i - size.n_q]
 
 
 @phase
@@ -153,6 +148,18 @@ def jacobian(w, own, size, at_scene, at_begin, t, n):
         for i in range(n):
             w.J[i, j] = (slope(own, size, STAGES, i) - w.f[i]) / h
     return OK
+
+
+@phase
+def norm(w, n):
+    """Largest sum of a row of |J|, in units in which every component is as large as it has been."""
+    largest = 0.0
+    for i in range(n):
+        s = 0.0
+        for j in range(n):
+            s += abs(w.J[i, j]) * w.size[j]
+        largest = max(largest, s / w.size[i])
+    return largest
 
 
 @phase
