@@ -1,10 +1,13 @@
 """Periodic orbits and their branches."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
 import nonsmooth as ns
+from nonsmooth.branch_marks import Point, nearest_pair_turns, pair_function
 from nonsmooth.errors import ConvergenceError, InputError, RangeError
 
 WALL = ns.Contact(lambda t, q: 1.0 - q[0], restitution=0.8, name="wall")
@@ -105,6 +108,37 @@ def test_fold_of_orbits_with_one_impact():
         v = run.u[0, np.flatnonzero(run.t == impact.t)[-1]]
         assert abs(np.polyval(one_impact(value)[2], v)) < 1e-8 * v**2
         assert 0.03 < (impact.t - found.t_0) / found.period < 0.97
+
+
+@pytest.mark.parametrize("restitution", [None, 0.95])
+def test_torus_where_what_impacts_take_is_given_back(restitution):
+    """The product of the multipliers is e^2 exp(-c T) for each impact: a pair passes the unit circle at c = 2 ln(e)/T, or at zero."""
+    wall = ns.Contact(lambda t, q: 1.0 - q[0], restitution=0.95, name="wall")
+    system = ns.MechanicalSystem(
+        1.0,
+        lambda t, q, u, p: np.array([0.5 * np.cos(p.w * t + 2.5) - p.c * u[0] - q[0]]),
+        wall,
+        params={"w": 0.6 if restitution is None else 1.0, "c": 0.02},
+    )
+    z = 0.5 * np.exp(2.5j) / (1.0 - 0.36 + 0.012j)  # the linear response at w = 0.6
+    guess, transient = (([z.real], [-0.6 * z.imag]), 0) if restitution is None else (([0.0], [0.0]), 60)
+    orbit = ns.find_periodic_orbit(system, guess, period=turn, transient=transient)
+    assert len(orbit.events) == (0 if restitution is None else 1) and orbit.stable
+    branch = ns.continue_orbit(orbit, "c", (0.02, -0.02), step=0.5)
+    ((kind, place, index),) = branch.marks
+    wanted = 2 * np.log(restitution or 1.0) / orbit.period
+    assert kind == "torus" and place == pytest.approx(wanted, abs=1e-9)
+    assert [found.stable for found in branch.orbits] == [k <= index for k in range(len(branch.orbits))]
+
+
+def test_pairs_are_told_from_real_multipliers_whose_product_is_one():
+    def point(*multipliers):
+        return Point(0.0, SimpleNamespace(multipliers=np.array(multipliers)), np.zeros(1))
+
+    inside, outside = point(0.5j, -0.5j, 1.2j, -1.2j), point(0.5j, -0.5j, 0.9j, -0.9j)
+    assert pair_function(inside) * pair_function(outside) < 0  # whichever pair is the largest
+    assert nearest_pair_turns(point(1.0j, -1.0j, 0.3, 0.2).orbit)
+    assert not nearest_pair_turns(point(2.0, 0.5, 0.1).orbit)  # a saddle, and no torus
 
 
 def test_woodpecker():

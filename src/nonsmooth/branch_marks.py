@@ -5,7 +5,7 @@ functions of the arclength change their sign:
 
     fold     tangent_p                        p turns back, a multiplier passes 1
     flip     det(D + 1)                       a multiplier passes -1
-    torus    largest |mu| - 1 of a pair       two multipliers pass the unit circle together
+    torus    prod (mu_i mu_j - 1), i < j      two multipliers pass the unit circle together, if they are not real there
 
 They are located by regula falsi along the branch. Where the events of a period change, contacts that close are won or lost (*grazing*) or
 only sticking and slipping is (*stick-slip*); that is bisected along the branch. A grazing makes the return map singular (its slope grows
@@ -60,14 +60,13 @@ def marks_between(walk, here: Point, there: Point, index: int) -> list[tuple[str
     """What happens between two orbits of a branch."""
     if not same_events(here.orbit, there.orbit):
         return [(*border(walk, here, there), index)]
-    kinds = {"fold": parameter_rate, "flip": flip_function}
-    if pair(here.orbit) is not None and pair(there.orbit) is not None:
-        kinds["torus"] = pair_function
     found = []
-    for kind, function in kinds.items():
+    for kind, function in (("fold", parameter_rate), ("flip", flip_function), ("torus", pair_function)):
         ends = function(here), function(there)
         if ends[0] * ends[1] < 0.0:
-            found.append((kind, zero_along(walk, here, there, function, ends), index))
+            value, point = zero_along(walk, here, there, function, ends)
+            if kind != "torus" or nearest_pair_turns(point.orbit):
+                found.append((kind, value, index))
     return found
 
 
@@ -80,37 +79,45 @@ def flip_function(point: Point) -> float:
 
 
 def pair_function(point: Point) -> float:
-    return (pair(point.orbit) or 0.0) - 1.0
+    return float(np.prod([product - 1.0 for product, _ in pairs(point.orbit)]).real)
 
 
-def pair(orbit: PeriodicOrbit) -> float | None:
-    """Modulus of the largest pair of multipliers that are not real."""
-    sizes = np.abs(orbit.multipliers[np.abs(orbit.multipliers.imag) > 1e-6])
-    return float(np.max(sizes)) if sizes.size else None
+def nearest_pair_turns(orbit: PeriodicOrbit) -> bool:
+    """Whether the two multipliers whose product is nearest to one turn the motion about the orbit (are not real)."""
+    _, one = min(pairs(orbit), key=lambda pair: abs(pair[0] - 1.0))
+    return bool(abs(one.imag) > 1e-6)
 
 
-def zero_along(walk, here: Point, there: Point, function, ends) -> float:
-    """The parameter where a function of the branch vanishes between two of its orbits (Illinois' method in the arclength)."""
+def pairs(orbit: PeriodicOrbit) -> list[tuple[complex, complex]]:
+    """Products of two multipliers, each with the first of the two."""
+    mu = orbit.multipliers
+    return [(complex(a * b), complex(a)) for i, a in enumerate(mu) for b in mu[:i]]
+
+
+def zero_along(walk, here: Point, there: Point, function, ends) -> tuple[float, Point]:
+    """The parameter where a function of the branch vanishes between two of its orbits (Illinois' method in the arclength), and the last
+    orbit that was tried."""
     chord = np.append(walk.apart(here, there.orbit), (there.value - here.value) / walk.width)
     length = float(np.linalg.norm(chord))
     lo, hi, (f_lo, f_hi), side = 0.0, 1.0, ends, 0
-    value = here.value + (there.value - here.value) * f_lo / (f_lo - f_hi)
+    value, found, before = here.value + (there.value - here.value) * f_lo / (f_lo - f_hi), here, math.nan
     for _ in range(MOST_SEARCHED):
         part = lo + (hi - lo) * f_lo / (f_lo - f_hi)
         try:
             found, _ = walk.next(here, chord / length, part * length)
         except FAILED:
-            return value  # as near as it gets
-        before, value, f = value, found.value, function(found)
+            break  # as near as it gets
+        value, f = found.value, function(found)
         if abs(value - before) <= 1e-10 * walk.width or f == 0.0:
             break
+        before = value
         if f * f_hi < 0.0:
             lo, f_lo, side = part, f, -1 if side >= 0 else side - 1
             f_hi = 0.5 * f_hi if side < -1 else f_hi
         else:
             hi, f_hi, side = part, f, 1 if side <= 0 else side + 1
             f_lo = 0.5 * f_lo if side > 1 else f_lo
-    return value
+    return float(value), found
 
 
 def border(walk, here: Point, there: Point) -> tuple[str, float]:
