@@ -119,3 +119,26 @@ def test_a_drive_stays_and_a_second_one_is_refused():
 def test_what_is_held_fast_stays_and_no_alarm_is_given(options):
     run = ns.simulate(two_hinges(axis=(0.1, 0, 1)), (0, 0.1), **options)
     assert run.audit.ok and np.abs(run.q[:, -1] - run.q[:, 0]).max() < 1e-14
+
+
+def rod_and_drive(drive):
+    """A pendulum on a rod of fixed length, and on another one whose length is prescribed."""
+    world = ns.World((0, -G))
+    bob = world.add(ns.Body(mass=1.0, position=(1, 0), name="bob"))
+    world.add(
+        ns.Distance(world.ground, bob, name="rod"), ns.Distance(world.ground, bob, drive=drive, name="driven")
+    )
+    return world
+
+
+@pytest.mark.filterwarnings("ignore::nonsmooth.errors.RedundantConstraintWarning")
+@pytest.mark.parametrize("name", ["moreau", "generalized-alpha", "event-driven"])
+def test_rows_that_contradict_later_are_refused(name):
+    """At the start the driven rod holds what the other holds, position, velocity and acceleration; later it does not."""
+    with pytest.raises(
+        ModelError, match=r"contradict each other.*'driven'.*'rod'|contradict.*'rod'.*'driven'"
+    ) as caught:
+        ns.simulate(rod_and_drive(lambda t: 0.1 * t**3), (0, 1), **METHODS[name])
+    assert caught.value.partial.t[-1] == 1.0
+    run = ns.simulate(rod_and_drive(lambda t: 0.0 * t), (0, 0.2), **METHODS[name])
+    assert run.t[-1] == 0.2

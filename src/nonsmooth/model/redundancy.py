@@ -8,6 +8,9 @@ The others are chosen so that their block of N stays regular on walks through po
 Of all forces with the same effect the smallest are told, in a norm that does not depend on units:
 
     min sum_i G_ii la_i^2   subject to   W la = W_k la_k,     G = W^T M^-1 W,     la = D (W D)^+ W_k la_k,   D = diag(G)^(-1/2)
+
+Directions do not know what drives and functions of time will ask for: a rod of fixed length beside a driven one is implied by it until
+the drive moves. What no correction of positions can mend of the residuals r of all rows is N^T r; where it grows, rows contradict.
 """
 
 from __future__ import annotations
@@ -27,6 +30,10 @@ from nonsmooth.model.start import length_scale, moved_onto
 STEP, STEPS, FEW = 0.1, 25, 5
 #: Part of a row outside the span of others that is too large for a rounding.
 RANK = 1e-9
+#: What rows that were left out may be off by, in terms of the motion, beside what the drift of the others explains.
+OFF = 1e-6
+#: How many states of a run are looked at.
+LOOKED_AT = 500
 
 
 def independent(system: Any, model: Any, t: float, q: np.ndarray, u: np.ndarray) -> Any:
@@ -48,7 +55,11 @@ def independent(system: Any, model: Any, t: float, q: np.ndarray, u: np.ndarray)
         RedundantConstraintWarning,
         stacklevel=4,
     )
-    return system.without_rows(left_out).bind(t, q, u) if left_out else model
+    if not left_out:
+        return model
+    run = system.without_rows(left_out).bind(t, q, u)
+    run.complete = model
+    return run
 
 
 def redundant_names(model: Any, t: float, q: np.ndarray) -> list[str]:
@@ -139,6 +150,46 @@ def walk(
             break
         found.append((t, q))
     return found
+
+
+def contradiction(model: Any, t: np.ndarray, q: np.ndarray) -> str:
+    """What to say where rows that a run left out are not kept in its states, q of shape (n, n_q); empty if they are.
+
+    Off by a small drift d of the rows that it knew, the others may be off by a multiple of it, and N^T r by d^2.
+    """
+    complete = model.complete
+    if complete is None or not len(t):
+        return ""
+    known, first = set(model.laws.name), complete.laws.n_rows - complete.laws.n_J
+    names = names_of_rows(complete.laws)[: complete.assembly.n_joints]
+    out = np.array([name not in known for name in names])
+    some = np.unique(np.linspace(0, len(t) - 1, LOOKED_AT).astype(int))
+    t, q = t[some], q[some]
+    size = np.linalg.norm(rows_of_joints(complete, t[0], q[0])[: out.size], axis=1)
+    r = np.abs(complete.batch_joints(t, q)) / size
+    left, kept = r[:, out].max(axis=1), r[:, ~out].max(axis=1, initial=0.0)
+    length = float(np.ptp(q, axis=0).max())
+    reach = max(np.abs(row.numbers).max(initial=0.0) for row in complete.assembly.rows[first:])
+    bound = OFF * length + 64 * np.finfo(float).eps * max(float(np.abs(q).max()), reach)
+    off = np.flatnonzero(left > 2.0 * kept + bound)
+    if not off.size:
+        return ""
+    p = out.size - np.linalg.matrix_rank(lengths_one(rows_of_joints(complete, t[0], q[0])[: out.size]), RANK)
+    k = off[np.argmax(left[off])]
+    WT = complete.directions(t[k], q[k])[0][first : first + out.size]
+    N = np.linalg.svd(lengths_one(WT))[0][:, out.size - p :]
+    signed = complete.batch_joints(t[k : k + 1], q[k : k + 1])[0] / np.linalg.norm(WT, axis=1)
+    amounts = N.T @ signed
+    if np.abs(amounts).max(initial=0.0) <= bound + 10.0 * kept[k] ** 2 / max(length, 1e-300):
+        return ""
+    share = np.abs(N @ amounts)
+    listed = ", ".join(
+        repr(names[n]) for n in np.argsort(-share, kind="stable")[:5] if share[n] > 0.1 * share.max()
+    )
+    return (
+        f"the joints contradict each other from about t = {t[off[0]]:.6g} on: {listed} hold the same motion, and what they ask for is "
+        f"{np.abs(amounts).max():.3g} apart at t = {t[k]:.6g}; take one of them away or correct its drive."
+    )
 
 
 def speed(model: Any, q: np.ndarray, u: np.ndarray) -> float:

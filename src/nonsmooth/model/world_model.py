@@ -33,6 +33,7 @@ class WorldModel:
     gaps_of = jacobians_of = joints_of = joint_jacobians_of = ()
     sets: Any = {}  # noqa: RUF012
     f_potential = None
+    complete: Any = None  # the model of all rows, where a run leaves some out
     _quadratic = SimpleNamespace(rows=())
 
     def __init__(self, world: Any, assembly: Assembly, t0: float, q0: np.ndarray, u0: np.ndarray):

@@ -6,7 +6,8 @@ import numpy as np
 
 from nonsmooth.control.driver import INTERRUPTED
 from nonsmooth.control.warn import warn_user
-from nonsmooth.errors import EnergyGainWarning, IntegrationError, StorageError, ZenoWarning
+from nonsmooth.errors import EnergyGainWarning, IntegrationError, ModelError, StorageError, ZenoWarning
+from nonsmooth.model.redundancy import contradiction
 from nonsmooth.results.audit.lazy import LazyAudit
 from nonsmooth.results.dense import DenseSolution
 from nonsmooth.results.result import Result
@@ -59,6 +60,7 @@ def finish(model, scheme, simulation, request: Request, said: list[str], status:
         del result.extra["P_J"]
     result._model = model  # for what is asked of the result later: scene, gaps, energy
     if status >= 0:
+        _refuse_contradiction(model, result, plan)
         _say_gains(result, totals, request.on_energy_gain)
     return result
 
@@ -127,6 +129,17 @@ def _written(model, simulation, result: Result, unwritten, made) -> Result:
             return exc.partial
         raise
     return Result.load(writer.path, lazy=True)
+
+
+def _refuse_contradiction(model, result: Result, plan) -> None:
+    """Joints that were left out because others implied them at the start, and are not kept: there is no motion to be told."""
+    if getattr(model, "complete", None) is None or plan.controllers is not None:
+        return
+    text = contradiction(model, np.asarray(result.t), np.asarray(result.q).T)
+    if text:
+        error = ModelError(text)
+        error.partial = result
+        raise error
 
 
 def _say_gains(result: Result, totals, on_energy_gain: str) -> None:
