@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import nonsmooth as ns
 from nonsmooth import errors
@@ -183,7 +184,6 @@ BAD = [
     (lambda w: w.contact(w["a"], ns.HalfPlane(), restitution=1.5), errors.RangeError, "restitution"),
     (lambda w: ns.World((0, 0, 0, 1)), errors.ShapeError, "`gravity`"),
     (lambda w: ns.World((0, np.nan)), errors.NonFiniteError, "`gravity`"),
-    (lambda w: ns.World((0, 1)).start(), errors.ModelError, "no bodies"),
     (lambda w: ns.simulate(w, (0, 1), q0=[0.0], dt=1e-3), errors.ShapeError, "q0"),
 ]  # fmt: skip
 
@@ -254,3 +254,41 @@ def test_parts_show_class_and_name():
     assert [repr(part) for part in shown] == [
         "<Body 'stone'>", "<Distance 'rope'>", "<Load>", "<HalfPlane 'floor'>", "Disk(0.5)", "Box(1, 2)", "Capsule(1, 0.25)",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [{"dt": 0.1}, {"rtol": 1e-6}], ids=str)
+def test_a_world_in_which_nothing_moves(options):
+    for gravity, surface in (((0, -9.81), ns.HalfPlane()), ((0, 0, -9.81), ns.Plane())):
+        world = ns.World(gravity)
+        world.add(surface)
+        run = ns.simulate(world, (0, 1), **options)
+        assert run.t[-1] == 1.0 and run.q.shape[0] == 0 and run.audit.ok
+        assert ns.equilibrium(world).q.size == 0 and ns.modes(world).frequencies.size == 0
+        assert "0 degrees of freedom" in str(ns.diagnose(world))
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_ball_may_start_in_the_middle_of_a_circle(dim):
+    """Open contacts need no direction; it falls onto the lowest point as from anywhere else above it."""
+    g, shape = np.r_[np.zeros(dim - 1), -9.81], ns.Disk(0.1) if dim == 2 else ns.Sphere(0.1)
+    ends = []
+    for x in (0.0, 1e-9):
+        world = ns.World(g)
+        ball = world.add(ns.Body(shape, mass=1.0, position=np.r_[x, np.zeros(dim - 1)], name="ball"))
+        middle = np.zeros(dim)
+        world.contact(
+            ball, ns.Circle(1.0, middle, inside=True), restitution=0.5, friction=0.3, rolling_friction=0.01
+        )
+        run = ns.simulate(world, (0, 0.6), dt=1e-3)
+        assert run.audit.ok
+        ends.append(run["ball"].position[:, -1])
+    assert_allclose(ends[0], ends[1], atol=1e-6)
+    assert ends[0][-1] < -0.6
+
+
+def test_a_closed_contact_without_direction_is_refused():
+    world = ns.World((0, -9.81))
+    balls = world.add_bodies(2, "ball", shape=ns.Disk(0.1), mass=1.0, position=(0.0, 0.0))
+    world.contact(*balls, friction=0.3)
+    with pytest.raises((errors.ModelError, errors.InconsistentStateError), match=r"ball\[0\]"):
+        ns.simulate(world, (0, 1), dt=1e-2)

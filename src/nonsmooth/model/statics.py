@@ -124,6 +124,8 @@ def equilibrium(
         raise InputError(f"`load_steps` is {load_steps!r}: a positive whole number is wanted.")
     model, q, _ = bound_model(system, q0, None, t)
     la, residual, iterations = np.zeros(model.laws.n_J), math.inf, 0
+    if model.n_u == 0:  # nothing can move
+        return Equilibrium(q, la, 0.0, 0)
     for step in range(1, load_steps + 1):
         load = step / load_steps
         found = _newton(model, t, q, la, load) if stable else _relaxed(model, t, q, la, load, False)

@@ -302,8 +302,6 @@ class World:
     def assembly(self) -> Assembly:
         """The world laid out in tables."""
         if self._assembly is None:
-            if len(self.bodies) == 1:
-                raise ModelError("the world has no bodies: add one, or a structure.")
             self._assembly = Assembly(
                 self.bodies, self.elements, self._contacts(), self.gravity, self._numbers, self.structures,
                 [(item, bodies_of(item)) for item in self.own], self.parameters, self._own_systems, self._left_out,

@@ -16,7 +16,7 @@ from nonsmooth._core.bodies.frames import place, position, rotation, spin, veloc
 from nonsmooth._core.bodies.point_rows import S_A, S_B, add_pair, ends
 from nonsmooth._core.bodies.table import clear_row, table_at
 from nonsmooth._core.bodies.turning_rows import add_couple
-from nonsmooth._core.bodies.vectors import cross, dot, minus, norm, plus, times, turned, vector
+from nonsmooth._core.bodies.vectors import cross, dot, inverse_norm, minus, norm, plus, times, turned, vector
 from nonsmooth._core.jit import MATRIX, VECTOR, kernel, phase, with_record, word
 
 #: Numbers of a row in p. FLAT: normal and tangent in a, point of b, radius. ROUND: points, rho, which tangent (0: plane, 1, 2).
@@ -111,10 +111,10 @@ def round_tangent(which, N, N_dot):
 
 @phase
 def round_place(table, k, q, p):
-    """Rotations of both bodies, the points, N, their distance."""
+    """Rotations of both bodies, the points, N (zero where they coincide), 1 / |d|."""
     R_a, R_b, p_a, p_b = ends(table, k, q, p)
     d = minus(p_b, p_a)
-    return R_a, R_b, p_a, p_b, times(1.0 / norm(d), d), norm(d)
+    return R_a, R_b, p_a, p_b, times(inverse_norm(d), d), inverse_norm(d)
 
 
 @kernel(with_record(MATRIX), part=True)
@@ -132,10 +132,10 @@ def round_directions(t, q, u, p, out, record):
 @phase
 def round_rates(table, k, q, u, p):
     """What round_place says, the velocity of the point of a, N'."""
-    R_a, R_b, p_a, p_b, N, length = round_place(table, k, q, p)
+    R_a, R_b, p_a, p_b, N, curvature = round_place(table, k, q, p)
     v_a = point_velocity(table, table.a[k], R_a, q, u, p_a)
     d_dot = minus(point_velocity(table, table.b[k], R_b, q, u, p_b), v_a)
-    return R_a, R_b, p_a, N, v_a, times(1.0 / length, minus(d_dot, times(dot(N, d_dot), N)))
+    return R_a, R_b, p_a, N, v_a, times(curvature, minus(d_dot, times(dot(N, d_dot), N)))
 
 
 @kernel(with_record(VECTOR), part=True)

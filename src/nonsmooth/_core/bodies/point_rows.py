@@ -17,7 +17,7 @@ A row of W^T is a wrench on each body: the force n at p_b on body b, the opposit
 
 from nonsmooth._core.bodies.frames import add_wrench, place, position, rotation, spin, velocity
 from nonsmooth._core.bodies.table import clear_row, table_at
-from nonsmooth._core.bodies.vectors import cross, dot, minus, norm, plus, times, turned, vector
+from nonsmooth._core.bodies.vectors import cross, dot, inverse_norm, minus, norm, plus, times, turned, vector
 from nonsmooth._core.jit import MATRIX, VECTOR, kernel, phase, with_record, word
 
 #: Numbers of a row in p: points of both bodies, direction (DISTANCE: its sign), constant.
@@ -140,7 +140,9 @@ def distance_directions(t, q, u, p, out, record):
         R_a, R_b, p_a, p_b = ends(table, k, q, p)
         d = minus(p_b, p_a)
         clear_row(table, k, out)
-        add_pair(table, k, q, R_a, R_b, times(p[table.at[k] + E] / norm(d), d), p_a, p_b, out[table.row[k]])
+        add_pair(
+            table, k, q, R_a, R_b, times(p[table.at[k] + E] * inverse_norm(d), d), p_a, p_b, out[table.row[k]]
+        )
 
 
 @kernel(with_record(VECTOR), part=True)
@@ -149,7 +151,7 @@ def distance_kappa(t, q, u, p, out, record):
     table = table_at(word(record, 1))
     for k in range(table.a.size):
         _, d, d_dot, d_ddot, _ = motion(table, k, q, u, p)
-        length = norm(d)
-        n = times(1.0 / length, d)
+        curvature = inverse_norm(d)
+        n = times(curvature, d)
         across = dot(d_dot, d_dot) - dot(n, d_dot) ** 2
-        out[table.row[k]] = p[table.at[k] + E] * (dot(n, d_ddot) + across / length)
+        out[table.row[k]] = p[table.at[k] + E] * (dot(n, d_ddot) + across * curvature)

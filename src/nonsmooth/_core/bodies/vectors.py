@@ -58,6 +58,13 @@ def norm(a):
 
 
 @phase
+def inverse_norm(a):
+    """1 / |a|, 0 for the vector zero: between points that coincide there is no direction."""
+    size = norm(a)
+    return 1.0 / size if size > 0.0 else 0.0
+
+
+@phase
 def turned(R, a):
     """R a, from the frame of the body into the world; R row by row."""
     return (

@@ -32,9 +32,9 @@ class PlainForces:
         """M, shape (n_u, n_u)."""
         return self.sparse_masses().toarray()
 
-    def sparse_masses(self) -> sparse.csc_array:
-        """M by its entries."""
-        i, j, values = [], [], []
+    def sparse_masses(self, inverse: bool = False) -> sparse.csc_array:
+        """M by its entries, or M^-1 of a world without structures."""
+        i, j, values = ([np.zeros(0, dtype=dtype)] for dtype in (int, int, float))
         for k in np.flatnonzero(self.assembly.is_body):
             frame, placed = frame_of(self.frames, k), self.assembly.placed[k]
             block = placed.mass * np.eye(placed.u.size)
@@ -42,6 +42,7 @@ class PlainForces:
                 block[2, 2] = placed.J[0]
             elif frame.kind == SPATIAL:
                 block[3:, 3:] = inertia_of(placed.J)
+            block = np.linalg.inv(block) if inverse else block
             rows, columns = np.nonzero(block)
             i.append(frame.at_u + rows)
             j.append(frame.at_u + columns)

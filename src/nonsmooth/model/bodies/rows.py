@@ -62,6 +62,12 @@ def length(d):
     return np.sqrt(dot(d, d))
 
 
+def direction(d):
+    """d / |d|; zero where d is."""
+    size = length(d)[..., None]
+    return np.divide(d, size, out=np.zeros_like(d), where=size != 0.0)
+
+
 def between(ends: Ends, c):
     """d = p_b - p_a and both points."""
     p_a, p_b = ends.x_a + turn(ends.R_a, c[:, 0:3]), ends.x_b + turn(ends.R_b, c[:, 3:6])
@@ -153,13 +159,13 @@ def flat(ends, c, *velocities):
 
 def rounded(ends, c, *velocities):
     d, p_a, _ = between(ends, c)
-    N = d / length(d)[..., None]
+    N = direction(d)
     return slip(ends, p_a + c[:, 6:7] * N, tangent(N, c[:, 7]), *velocities)
 
 
 def rolling(ends, c, v_a, w_a, v_b, w_b):
     d = between(ends, c)[0]
-    return dot(tangent(d / length(d)[..., None], c[:, 7]), w_b - w_a)
+    return dot(tangent(direction(d), c[:, 7]), w_b - w_a)
 
 
 def along_block(ends, c, *velocities):

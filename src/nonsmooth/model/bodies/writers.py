@@ -240,7 +240,7 @@ class MassEntries:
     """
 
     def __init__(self, assembly: Assembly, layout: Layout):
-        rows, columns, at = [], [], []
+        rows, columns, at = ([np.zeros(0, dtype=np.int64)] for _ in range(3))
         for k, place in zip(np.flatnonzero(assembly.is_body), layout.bodies):
             i, j, number = _body_entries(assembly.placed[k])
             first = assembly.frames.at_u[k]

@@ -11,7 +11,7 @@ import numpy as np
 
 from nonsmooth._core.records.laws import DISK, FREE, HALF_LINE, INTERVAL, USER_SET
 from nonsmooth.results.audit import books
-from nonsmooth.results.audit.batch import Batch, times
+from nonsmooth.results.audit.batch import Batch
 from nonsmooth.results.audit.checks import (
     Midpoint,
     dot,
@@ -34,6 +34,7 @@ from nonsmooth.results.audit.midpoint import (
 )
 from nonsmooth.results.audit.report import Audit
 from nonsmooth.results.audit.smooth import PARTS, FixedModes, integrate, to_the_end
+from nonsmooth.results.audit.stacks import times
 from nonsmooth.results.audit.steps import Steps, evenly, get, impulse_rows, whole_steps
 from nonsmooth.results.audit.sweeps import Paths, missed_contacts
 from nonsmooth.results.events import count_kinds, event_times, kind_code
@@ -242,10 +243,10 @@ class _AdaptiveAudit:
             j = k[left]
             system = FixedModes(self.batch, self.modes[j], dt[left], curved, varies)
             found = integrate(system, self.t[j - 1], self.q[j - 1], self.u[j - 1], parts)
-            units = np.max(found.error / self.tolerance, axis=1)
+            units = np.max(found.error / self.tolerance, axis=1, initial=0.0)
             known = units <= _RESOLVED
             difference = np.abs(np.concatenate([found.q - self.q[j], found.u - self.u[j]], axis=1))
-            error[left[known]] = np.max(difference / self.tolerance, axis=1)[known]
+            error[left[known]] = np.max(difference / self.tolerance, axis=1, initial=0.0)[known]
             work.update(
                 {
                     int(c): (a, b)
