@@ -7,7 +7,8 @@ match). Solved by linearising the constraints at the last q, with all of delta =
 
     g(q) + W^T (delta_new - delta) = G tau + c,    G = W^T M^-1 W,   c = g(q) - W^T delta
 
-over joints and the contacts that are or were violated: gaps that were not touched stay as they are. Contacts that acted in the step
+over joints and the contacts that are or were violated: gaps that were not touched stay as they are. Those that push,
+tau > 0, end at g = 0, also where a linearisation has led beyond. Contacts that acted in the step
 and are closed up to a little more than rounding are held, 0 = g: what other constraints move, and what rounding of velocities
 piles up over many steps, would open one of them one day, and a column would fall. What counts as zero is what rounding
 of the positions does to a constraint, sum_j |W_j| s_j + |zeta| t with s_j the largest coordinates so far (kept in ``state.own``).
@@ -37,7 +38,7 @@ from nonsmooth._core.stepping.books import kinetic_energy
 from nonsmooth._core.stepping.phases import FORCED, normalise
 
 DIRECT, COMBINED = range(2)
-UNTOUCHED, VIOLATED, HELD = range(3)  # contacts, in a projection
+UNTOUCHED, VIOLATED, PUSHED, HELD = range(4)  # contacts, in a projection
 REGULARISED = 1e-13  # rows that are held may depend on each other
 MAX_PASSES = 30
 MAX_SWEEPS = 12
@@ -59,7 +60,7 @@ class Projection(NamedTuple):
     q_half: np.ndarray
     delta: np.ndarray
     g: np.ndarray  # gaps, then joints
-    touched: np.ndarray  # by contact: it is or was violated, or is held closed
+    touched: np.ndarray  # by contact: it is or was violated, pushes, or is held closed
     forced: np.ndarray  # by contact: it has to act
     slack: np.ndarray
     shift: np.ndarray  # q_1 - q* as the scheme sees it (combined)
@@ -201,7 +202,7 @@ def agree(scene, own, at_scene, at_state, t, dt):
         for i in range(size.n_q):
             largest = max(largest, end.own[place_of_size(scene, i)])
         for l in range(size.n_N):
-            if own.touched[l] == VIOLATED and scene.problem.acts[l] == 0:
+            if own.touched[l] in (VIOLATED, PUSHED) and scene.problem.acts[l] == 0:
                 own.forced[l] = 1
                 work.slack[l] = FORCED
                 again = True
@@ -289,7 +290,7 @@ def violation(scene, own):
     """Largest violation of a constraint, in terms of what its rounding is measured by; NaN is found."""
     size, worst = scene.model.size, 0.0
     for l in range(size.n_N):
-        worst = larger(worst, abs(own.g[l]) if own.touched[l] == HELD else -own.g[l], own.scale[l])
+        worst = larger(worst, abs(own.g[l]) if own.touched[l] >= PUSHED else -own.g[l], own.scale[l])
     for j in range(size.n_joints):
         g = own.g[own.g.size - size.n_joints + j]
         worst = larger(worst, abs(g), own.scale[row_of_joint(size, j)])
@@ -323,6 +324,10 @@ def least_change(scene, own, t):
     problem.count.laws = problem.count.rows = n
     delassus(own, n, size)
     call_solver(problem.at.solve, own.at.problem, 1.0, n, n)
+    for a in range(n):
+        l = problem.laws.law[a]
+        if l < size.n_N and own.touched[l] != HELD:
+            own.touched[l] = PUSHED if problem.rows.P[a] > 0.0 else VIOLATED
     for k in range(size.n_u):
         s = 0.0
         for a in range(n):
