@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from results_standin import Standin, ball, disk_on_belt, law_table, moreau, puck
 
+import nonsmooth as ns
 from nonsmooth.results import Audit, Event, Result, audit_moreau
 
 CASES = {
@@ -277,3 +278,30 @@ def test_audit_accepts_a_result_and_round_trips():
     assert audit.ok
     again = Audit.from_dict(audit.as_dict())
     assert str(again) == str(audit)
+
+
+def test_a_motion_that_a_step_does_not_resolve_is_no_motion():
+    """Shear waves of a beam turn its sections 4 rad per step: the motion grows without bounds, while the work of the forces explains it."""
+    world = ns.World((0, -9.81))
+    world.add(ns.Beam([(0, 0), (1, 0)], 4, EA=1e5, GA=4e4, EI=10.0, rhoA=1.0, fixed="start", name="beam"))
+    run = ns.simulate(world, (0, 0.2), dt=2e-4)
+    assert np.abs(run.q).max() > 1e3 and not run.audit.ok and run.audit.energy_rise > 0.5
+    fine = ns.simulate(world, (0, 0.02), dt=2e-5)
+    assert fine.audit.ok and fine.audit.energy_rise < 1e-3
+
+
+def test_a_mechanism_at_rest_is_no_alarm():
+    """Rods that stand upright: nothing moves but by rounding, which is not measured against itself."""
+    world, corners = (
+        ns.World((0, 0, -9.81)),
+        np.array([(0, 0, 0), (0, 0, 1), (2, 0, 1.5), (2, 0, 0)], dtype=float),
+    )
+    rods = [
+        world.add(ns.Body(mass=1.0, inertia=(0.1,) * 3, position=0.5 * (a + b)))
+        for a, b in zip(corners, corners[1:])
+    ]
+    sides = [world.ground, *rods, world.ground]
+    world.add(*(ns.Spherical(sides[k], sides[k + 1], corners[k]) for k in range(4)))
+    for method in (ns.Moreau(dt=1e-3), ns.Theta(dt=1e-3, projection="combined")):
+        run = ns.simulate(world, (0, 0.2), method=method)
+        assert run.audit.ok, run.audit.failures()

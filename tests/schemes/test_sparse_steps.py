@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import nonsmooth as ns
+from nonsmooth.results.audit import batch
 from nonsmooth.schemes import jointed
 
 METHODS = (ns.Moreau(dt=1e-3), ns.Theta(dt=1e-3), ns.Theta(dt=1e-3, theta=0.6, directions="enduring"))
@@ -117,3 +118,19 @@ def test_a_row_that_joints_hold_takes_no_impulse(monkeypatch):
     assert np.max(np.abs(sparse.u)) <= 1e-14
     assert np.max(np.abs(sparse.P_N)) == 0.0
     assert sparse.audit.ok
+
+
+@pytest.mark.parametrize("method", [*METHODS, ns.GeneralizedAlpha(dt=1e-3)], ids=repr)
+def test_audits_of_large_worlds_are_those_of_small_ones(method, monkeypatch):
+    """Sparse matrices in the second route: the same numbers."""
+    audits = []
+    for many in (10**9, 0):
+        monkeypatch.setattr(batch, "MANY_ENTRIES", many)
+        audits.append(ns.simulate(planar_chain(14), (0, 0.1), method=method, progress=False).audit.as_dict())
+    dense, sparse = audits
+    assert sparse["steps_checked"] > 0 and sparse["joint_drift_position"] > 0.0
+    for name, value in dense.items():
+        if isinstance(value, float):
+            assert sparse[name] == pytest.approx(value, rel=1e-6, abs=1e-11), name
+    for name, value in dense["energy_balance"].items():
+        assert sparse["energy_balance"][name] == pytest.approx(value, rel=1e-9, abs=1e-11), name

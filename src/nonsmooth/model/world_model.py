@@ -215,6 +215,15 @@ class WorldModel:
         return plain_loads and not others and all(laid.linear for laid in assembly.structures)
 
     @property
+    def passive(self) -> bool:
+        """Whether nothing can feed energy to the bodies but what `potential_energy` knows: no loads, no drives, no functions."""
+        assembly = self.assembly
+        springs: list[Any] = [*assembly.springs, *assembly.torsions]
+        given = any(spring.force is not None for spring in springs)
+        given = given or any(bushing.law is not None for bushing in assembly.bushings)
+        return not (given or assembly.loads or assembly.drives or assembly.user_rows)
+
+    @property
     def damped(self) -> bool:
         """Whether forces can depend on velocities."""
         assembly = self.assembly
@@ -269,6 +278,13 @@ class WorldModel:
     def sparse_mass(self):
         """M as a sparse matrix of the second route."""
         return self._once("sparse M", self.plain_forces.sparse_masses)
+
+    @property
+    def sparse_inverse_mass(self):
+        """M^-1 in blocks as a sparse matrix of the second route; None with structures, whose inverse is full."""
+        if self.assembly.structures:
+            return None
+        return self._once("sparse M^-1", lambda: self.plain_forces.sparse_masses(inverse=True))
 
     def kinetic_energies(self, u) -> np.ndarray:
         """Of velocities (n, n_u), shape (n,)."""
@@ -379,16 +395,24 @@ class WorldModel:
 
     def batch_directions(self, t, q) -> tuple[np.ndarray, np.ndarray]:
         """W^T, shape (n, n_rows, n_u), and zeta, shape (n, n_rows)."""
+        WT, zeta = self.plain_rows.directions(q, self.n_u), self._rates_of_drives(t)
+        for own in self.assembly.user_rows:
+            own.plain_directions(t, q, WT, zeta)
+        return WT, zeta
+
+    def batch_sparse_directions(self, t, q) -> tuple[tuple, np.ndarray]:
+        """W^T by its entries (rows, columns, values of shape (n, entries)), and zeta; of worlds without rows of functions."""
+        return self.plain_rows.sparse_directions(q), self._rates_of_drives(t)
+
+    def _rates_of_drives(self, t) -> np.ndarray:
+        """zeta, shape (n, n_rows)."""
         zeta = np.zeros((t.size, self.laws.n_rows))
         for drive in self.assembly.drives:
             s = 1e-3 * self.differentiator.scales["t"][0]
             for c, weight in ((1.0, 0.75), (2.0, -0.15), (3.0, 1.0 / 60.0)):
                 change = self._driven(drive, t + c * s) - self._driven(drive, t - c * s)
                 zeta[:, drive.row] -= weight * change / s
-        WT = self.plain_rows.directions(q, self.n_u)
-        for own in self.assembly.user_rows:
-            own.plain_directions(t, q, WT, zeta)
-        return WT, zeta
+        return zeta
 
     @property
     def whole(self) -> WorldModel:

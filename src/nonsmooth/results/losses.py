@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth.results.audit.batch import Batch, times
+from nonsmooth.results.audit.batch import Batch
+from nonsmooth.results.audit.stacks import times
 
 MOST = 100_000  # steps up to which laws are looked at one by one
 _AGREE = 0.02  # of the largest loss

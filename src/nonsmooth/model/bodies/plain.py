@@ -9,6 +9,7 @@ six for either body of all rows at once; those of velocity rows from unit veloci
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -148,7 +149,21 @@ class PlainRows:
 
     def directions(self, q: np.ndarray, n_u: int) -> np.ndarray:
         """W^T, shape (n, n_rows, n_u)."""
-        poses, out = Poses(self.layout, q), np.zeros((q.shape[0], self.n_rows, n_u))
+        out = np.zeros((q.shape[0], self.n_rows, n_u))
+        for rows, columns, values in self._entries(q):
+            out[:, rows, columns] += values  # no row meets a body twice
+        return out
+
+    def sparse_directions(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows, columns and values, shape (n, entries), of W^T; entries at one place add up."""
+        found = list(self._entries(q))
+        none = [(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros((q.shape[0], 0)))]
+        rows, columns, values = zip(*(found or none))
+        return np.concatenate(rows), np.concatenate(columns), np.concatenate(values, axis=1)
+
+    def _entries(self, q: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Parts of W^T that come from one motion of the bodies on one side: rows, columns, values of shape (n, entries)."""
+        poses = Poses(self.layout, q)
         for group in self.groups:
             ends = poses.ends(group.a, group.b)
             for side, bodies in enumerate((group.a, group.b)):
@@ -157,8 +172,7 @@ class PlainRows:
                     moves = share != 0.0
                     if np.any(moves):
                         change = share[moves] * slope(group, ends, side, k)[:, moves]
-                        out[:, group.row[moves], columns[moves]] += change  # no row meets a body twice
-        return out
+                        yield group.row[moves], columns[moves], change
 
 
 def _columns(layout, bodies, k):

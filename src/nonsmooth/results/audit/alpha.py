@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nonsmooth.results.audit.batch import Batch
 from nonsmooth.results.audit.midpoint import audit_moreau
 from nonsmooth.results.audit.report import Audit
 from nonsmooth.results.audit.steps import evenly, get, whole_steps
@@ -76,7 +77,7 @@ def _step(scheme, model, result, step, fastest, breaks) -> tuple[float, float, f
         [result.P_N[:, k], result.P_T[:, k], result.extra.get("P_J", np.zeros((0, k + 1)))[:, k]]
     )
     M = model.sparse_mass if hasattr(model, "sparse_mass") else model.mass_matrix(t_1, q_1)
-    f, (WT, zeta) = model.forces(t_1, q_1, u_1), model.directions(t_1, q_1)
+    f, (WT, zeta) = model.forces(t_1, q_1, u_1), _directions(model, t_1, q_1)
     reach = np.maximum(
         fastest, h * np.abs(f) / M.diagonal()
     )  # at rest: what forces alone would make in the step
@@ -110,6 +111,15 @@ def _step(scheme, model, result, step, fastest, breaks) -> tuple[float, float, f
     return motion, position, law, cone
 
 
+def _directions(model, t, q) -> tuple:
+    """W^T, sparse in large worlds of bodies, and zeta."""
+    batch = Batch(model, sparse=True)
+    if not batch.sparse:
+        return model.directions(t, q)
+    WT, zeta = batch.directions(np.array([t]), q[None])
+    return WT.matrices[0], zeta[0]
+
+
 def _inside(t_0, t_1, breaks) -> tuple[bool, float, float]:
     """Whether a step begins at a breakpoint, and both its ends as functions that jump at breakpoints see them."""
     blur = BLUR * (abs(t_0) + t_1 - t_0)
@@ -129,9 +139,9 @@ def _blur(model, t, q, u, way, fastest, f) -> np.ndarray:
 def _laws(model, modes, P, begin, gamma_1, reach) -> tuple[float, float]:
     """Violation of the laws that acted, as velocities, and of their sets."""
     (t_0, q_0, u_0), laws = begin, model.laws
-    WT, zeta = model.directions(t_0, q_0)
+    WT, zeta = _directions(model, t_0, q_0)
     gamma_0 = WT @ u_0 + zeta
-    speed = float(max(np.max(np.abs(WT) @ reach, initial=0.0), np.max(np.abs(zeta), initial=0.0)))
+    speed = float(max(np.max(abs(WT) @ reach, initial=0.0), np.max(np.abs(zeta), initial=0.0)))
     law = cone = 0.0
     for l in range(laws.n_laws):
         rows, kind = slice(laws.row[l], laws.row[l] + laws.dim[l]), laws.kind[l]

@@ -6,6 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from nonsmooth.results.audit.stacks import Stack, from_entries, times
+
+#: Entries of W^T from which on sparse matrices are quicker.
+MANY_ENTRIES = 40_000
+
 
 class Batch:
     """Questions to a model, each answered for n points by one call.
@@ -17,9 +22,11 @@ class Batch:
     ----------
     model : object
         Follows the model protocol.
+    sparse : bool
+        Whether M and W^T of large worlds of bodies may be a `Stack` of sparse matrices.
     """
 
-    def __init__(self, model: Any):
+    def __init__(self, model: Any, sparse: bool = False):
         self.model, self.laws = model, model.laws
         self.n_q, self.n_u = model.n_q, model.n_u
         self.n_rows, self.n_N = int(model.laws.n_rows), int(model.laws.n_N)
@@ -29,6 +36,7 @@ class Batch:
         self.core = None if self.plain else getattr(model, "core", None)
         self.has_kinematics = getattr(model, "f_kinematics", True) is not None
         self.pieces = getattr(getattr(model, "system", None), "pieces", None)
+        self.sparse = sparse and self.n_rows * self.n_u > MANY_ENTRIES and _of_bodies(model)
         self.borders = np.zeros(0) if self.pieces is None else self.pieces.borders  # of the last run
 
     def cut(self, borders: np.ndarray) -> None:
@@ -52,8 +60,10 @@ class Batch:
     def _no_u(self, t: np.ndarray) -> np.ndarray:
         return np.zeros((t.size, self.n_u))
 
-    def mass(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
+    def mass(self, t: np.ndarray, q: np.ndarray) -> Any:
         """M, shape (n, n_u, n_u)."""
+        if self.sparse:
+            return Stack([self.model.sparse_mass] * t.size, (self.n_u, self.n_u))
         if self.core is None:
             return _stack([self.model.mass_matrix(*x) for x in zip(t, q)], (self.n_u, self.n_u))
         return self._values("mass", (self.n_u, self.n_u), t, q, self._no_u(t))
@@ -63,10 +73,12 @@ class Batch:
         M = None if hasattr(self.model, "sparse_mass") else self.mass(t, q)
         return self.over_mass(M, h[..., None])[..., 0]
 
-    def over_mass(self, M, b: np.ndarray) -> np.ndarray:
+    def over_mass(self, M, b: Any) -> Any:
         """M^-1 b for stacks, shapes (n, n_u, n_u) and (n, n_u, m); worlds have one sparse M for all instants."""
         if not hasattr(self.model, "sparse_mass"):
             return solved(M, b)
+        if isinstance(b, Stack):
+            return Stack((self.model.sparse_inverse_mass @ B for B in b.matrices), b.shape[1:])
         from scipy.sparse.linalg import splu
 
         n, n_u, m = b.shape
@@ -92,10 +104,13 @@ class Batch:
             return _stack([self.model.gaps(*x) for x in zip(t, q)], (self.n_N,))
         return self._values("gap", (self.n_N,), t, q, self._no_u(t))
 
-    def directions(self, t: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def directions(self, t: np.ndarray, q: np.ndarray) -> tuple[Any, np.ndarray]:
         """W^T, shape (n, n_rows, n_u), and zeta, shape (n, n_rows)."""
         if self.n_rows == 0:
             return np.zeros((t.size, 0, self.n_u)), np.zeros((t.size, 0))
+        if self.sparse:
+            (row, column, values), zeta = self.model.batch_sparse_directions(t, q)
+            return from_entries(row, column, values, (self.n_rows, self.n_u)), zeta
         if self.plain:
             return self.model.batch_directions(t, q)
         if self.core is None:
@@ -154,13 +169,13 @@ class Batch:
 
     def most(self, wanted: int) -> int:
         """How many of `wanted` points can be looked at without using much memory, or time."""
-        entries = self.n_u * (self.n_u + self.n_rows) + 1
+        entries = (12 * (self.n_u + self.n_rows) if self.sparse else self.n_u * (self.n_u + self.n_rows)) + 1
         return int(min(wanted, max(1_000_000 // entries, min(16_000_000 // entries, 4), 1)))
 
 
-def times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """A x for stacks of matrices and vectors."""
-    return (A @ x[..., None])[..., 0]
+def _of_bodies(model: Any) -> bool:
+    """Whether a model is a world without structures and without rows that are functions."""
+    return getattr(model, "sparse_inverse_mass", None) is not None and not model.assembly.user_rows
 
 
 def solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from nonsmooth.results.audit.batch import Batch
-from nonsmooth.results.audit.checks import dot, times
+from nonsmooth.results.audit.checks import dot
+from nonsmooth.results.audit.stacks import times
 from nonsmooth.results.audit.steps import Steps
 
 CHUNK = 20_000  # steps at a time

@@ -30,8 +30,9 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core.records.laws import FREE, HALF_LINE
-from nonsmooth.results.audit.batch import Batch, times
+from nonsmooth.results.audit.batch import Batch
 from nonsmooth.results.audit.laws import contact_rows, impact_impulses, projected, rows_of
+from nonsmooth.results.audit.stacks import diagonal_of_product, product, times, transposed
 from nonsmooth.results.audit.steps import Steps
 
 _EPS = np.finfo(np.float64).eps
@@ -45,6 +46,7 @@ class Midpoint:
     ----------
     t, q : ndarray, shapes (n,), (n, n_q)
     M : ndarray, shape (n, n_u, n_u)
+        Here and of WT and M_inv_W a `Stack` of sparse matrices in large worlds.
     impulse_h, M_inv_h : ndarray, shape (n, n_u)
         h dt, and M^-1 times it.
     WT, zeta : ndarray, shapes (n, n_rows, n_u), (n, n_rows)
@@ -60,14 +62,14 @@ class Midpoint:
 
     t: np.ndarray
     q: np.ndarray
-    M: np.ndarray
+    M: Any
     impulse_h: np.ndarray
     M_inv_h: np.ndarray
-    WT: np.ndarray
+    WT: Any
     zeta: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    M_inv_W: np.ndarray
+    M_inv_W: Any
     G_diagonal: np.ndarray
     rate_B: np.ndarray
     rate_E: np.ndarray
@@ -89,10 +91,10 @@ def evaluated_at(
     if chord:
         WT, zeta = along_chord(batch, s, M, WT, zeta, batch.q_dot(t, q, s.dt[:, None] * u), u)
     lower, upper = batch.bounds(t, q, u)
-    M_inv_W = batch.over_mass(M, WT.transpose(0, 2, 1))
+    M_inv_W = batch.over_mass(M, transposed(WT))
     impulse_h = batch.force(t, q, u) * s.dt[:, None]
-    G_diagonal = np.einsum("nri,nir->nr", WT, M_inv_W)
-    reach = times(np.abs(WT), np.maximum(np.abs(s.u_B), np.abs(s.u_E)))
+    G_diagonal = diagonal_of_product(WT, M_inv_W)
+    reach = times(abs(WT), np.maximum(np.abs(s.u_B), np.abs(s.u_E)))
     return Midpoint(
         t=t, q=q, M=M, impulse_h=impulse_h, M_inv_h=batch.over_mass(M, impulse_h[..., None])[..., 0], WT=WT, zeta=zeta,
         lower=lower, upper=upper, M_inv_W=M_inv_W, G_diagonal=G_diagonal, rate_B=times(WT, s.u_B), rate_E=times(WT, s.u_E),
@@ -138,10 +140,10 @@ def along_chord(batch: Batch, s: Steps, M, WT, zeta, move, u) -> tuple[np.ndarra
 
 def momentum_residual(s: Steps, m: Midpoint) -> np.ndarray:
     """Residual of (15), relative to its terms."""
-    W, M = m.WT.transpose(0, 2, 1), m.M
+    W, M = transposed(m.WT), m.M
     residual = times(M, s.u_E - s.u_B) - m.impulse_h - times(W, s.P)
-    inertia = times(np.abs(M), np.maximum(np.abs(s.u_B), np.abs(s.u_E)))
-    return relative(largest(residual), largest(inertia, m.impulse_h, times(np.abs(W), np.abs(s.P))))
+    inertia = times(abs(M), np.maximum(np.abs(s.u_B), np.abs(s.u_E)))
+    return relative(largest(residual), largest(inertia, m.impulse_h, times(abs(W), np.abs(s.P))))
 
 
 def position_residual(
@@ -206,7 +208,11 @@ def law_residuals(
     """
     laws = batch.laws
     natural, outside, unknown = np.zeros(len(s)), np.zeros(len(s)), 0
-    blur = 64 * _EPS * (np.abs(m.WT) @ u_max) if u_max is not None else np.zeros_like(s.P)
+    blur = (
+        64 * _EPS * times(abs(m.WT), np.broadcast_to(u_max, s.u_B.shape))
+        if u_max is not None
+        else np.zeros_like(s.P)
+    )
     for i in range(laws.n_laws):
         rows = rows_of(laws, i)
         P, G_ii = s.P[:, rows], np.maximum(np.max(m.G_diagonal[:, rows], axis=1), 0.0)
@@ -286,7 +292,7 @@ def energy_gains(batch: Batch, s: Steps, m: Midpoint) -> Gains:
     floor = 1e-10 * m.velocity * np.sum(np.abs(s.P), axis=1)
     on = np.flatnonzero(work > floor)
     if on.size:
-        G = m.WT[on] @ m.M_inv_W[on]
+        G = product(m.WT[on], m.M_inv_W[on])
         # what else changes relative velocities in the step: forces, and surfaces that gather speed
         push = m.rate_E[on] - m.rate_B[on] - np.einsum("nrs,ns->nr", G, s.P[on])
         power = speed[on] * impact_impulses(laws, s.modes[on], s.P[on], G, push)
@@ -313,7 +319,7 @@ def activation_mismatch(
 # --- helpers ----------------------------------------------------------------------------------------------------------
 
 
-def kinetic(M: np.ndarray, u: np.ndarray) -> np.ndarray:
+def kinetic(M: Any, u: np.ndarray) -> np.ndarray:
     """u^T M u / 2."""
     return 0.5 * dot(u, times(M, u))
 

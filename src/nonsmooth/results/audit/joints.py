@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nonsmooth.results.audit.batch import Batch, times
+from nonsmooth.results.audit.batch import Batch
+from nonsmooth.results.audit.stacks import lengths, times
 
 
 @dataclass
@@ -37,7 +38,7 @@ def joint_drift(batch: Batch, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> Dr
     first = batch.n_rows - batch.n_J
     WT, zeta = batch.directions(t, q)
     velocity = np.abs(times(WT[:, first:], u) + zeta[:, first:])
-    length = np.sqrt(np.sum(WT[:, first:] ** 2, axis=2))
+    length = lengths(WT[:, first:])
     length = np.where(length > 0.0, length, 1.0)
     position = np.abs(batch.joints(t, q, u))  # holonomic rows come first
     m = position.shape[1]

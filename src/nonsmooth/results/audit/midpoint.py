@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth.results.audit import books
-from nonsmooth.results.audit.batch import Batch, times
+from nonsmooth.results.audit.batch import Batch
 from nonsmooth.results.audit.checks import (
     Gains,
     Midpoint,
@@ -26,6 +26,7 @@ from nonsmooth.results.audit.checks import (
 )
 from nonsmooth.results.audit.joints import joint_drift, rate_along
 from nonsmooth.results.audit.report import Audit
+from nonsmooth.results.audit.stacks import times
 from nonsmooth.results.audit.steps import Steps, evenly, get, impulse_rows, near_events, whole_steps
 from nonsmooth.results.audit.stiffness import force_change
 from nonsmooth.results.audit.sweeps import Paths, missed_contacts
@@ -41,6 +42,7 @@ _SERIOUS = 0.05  # a contact passed at less than this part of the largest veloci
 #: A constant step asks for no accuracy of its own; these parts of the motion and of its energy are what a reader would accept.
 LIMITS = {
     "force_change": 1.0,  # half of what it is at the limit of stability
+    "energy_rise": 0.5,  # steps that resolve the motion let the sum swing by less
     "penetration": 2.0,
     "joint_drift_relative": 1e-2,
     "joint_loss_relative": 1e-2,
@@ -107,7 +109,7 @@ class MoreauAudit:
         projection=None,
     ):
         self.projection = projection
-        self.batch, self.columns, self.totals = Batch(system), columns, totals
+        self.batch, self.columns, self.totals = Batch(system, self.sparse(projection)), columns, totals
         self.t, self.dt = np.asarray(get(columns, "t")), np.asarray(get(columns, "dt"))
         self.q, self.u = np.asarray(get(columns, "q")).T, np.asarray(get(columns, "u")).T
         self.most = self.batch.most(max_checked)
@@ -126,6 +128,10 @@ class MoreauAudit:
             self.gains(s, gains)
             self.joints(s)
         solver_figures(self.audit, totals, get(columns, "nbase", 0))
+
+    def sparse(self, projection: str | None) -> bool:
+        """Whether what is checked here can do with sparse matrices."""
+        return projection is None
 
     def describe(self) -> None:
         """What is known without looking."""
@@ -209,9 +215,7 @@ class MoreauAudit:
         self.push = float(np.max(dot(m.impulse_h, m.M_inv_h)))
         # at most, in steps that were not looked at: all velocities, and those that forces give in a step, along the normal
         fastest = np.maximum(np.abs(s.u_B), np.abs(s.u_E)) + np.abs(m.M_inv_h)
-        self.farthest = float(
-            np.max(s.dt[:, None] * times(np.abs(m.WT[:, : batch.n_N]), fastest), initial=0.0)
-        )
+        self.farthest = float(np.max(s.dt[:, None] * times(abs(m.WT[:, : batch.n_N]), fastest), initial=0.0))
         if unknown:
             audit.notes.append(f"{unknown} laws with a user-defined set were not recomputed")
         longest, t = worst(stretch, s.t_E)
@@ -290,12 +294,12 @@ class MoreauAudit:
             balance["loss_contacts"] = 0.0 - contacts
             if totals.get("projected"):
                 balance["work_projection"] = float(totals["work_projection"])
+            # bodies at rest exchange nothing but rounding of what forces do in a step
+            noise = 64 * _EPS * audit.steps_total * self.push if len(s) else 0.0
             if batch.n_J and len(every):
                 loss = factor * books.loss_in_joints(batch, every, self.point)
                 balance["loss_joints"] = loss
-                audit.joint_loss_relative = float(relative(abs(loss), scale))
-            # bodies at rest exchange nothing but rounding of what forces do in a step
-            noise = 64 * _EPS * audit.steps_total * self.push if len(s) else 0.0
+                audit.joint_loss_relative = float(relative(max(abs(loss) - noise, 0.0), scale))
             left = abs(T[1] - T[0] - work - contacts - inertia)
             unexplained = float(relative(left if not left <= noise else 0.0, scale))
             balance["unexplained"] = unexplained
@@ -303,6 +307,17 @@ class MoreauAudit:
                 audit.unexplained_energy = unexplained
         add_potential(balance, batch, self.t, self.q)
         audit.energy_balance = balance
+        if getattr(batch.model, "passive", False):
+            audit.energy_rise = self.rise(balance)
+
+    def rise(self, balance: Mapping[str, float]) -> float:
+        """What kinetic and potential energy gained together, relative to the largest of both on the way."""
+        k = evenly(self.t.size, 64)
+        T = float(np.max(self.batch.kinetic(self.t[k], self.q[k], self.u[k])))
+        V_0, V_1 = balance["potential_start"], balance["potential_end"]
+        gained = balance["kinetic_end"] - balance["kinetic_start"] + V_1 - V_0
+        gained -= balance.get("work_projection", 0.0) + 64 * _EPS * (abs(V_0) + abs(V_1))
+        return float(relative(max(gained, 0.0), max(T, abs(V_1 - V_0))))
 
     def all_steps(self, s: Steps) -> tuple[Steps, float]:
         """All steps of the run, or the sample and how many times it is contained in them."""
@@ -421,7 +436,9 @@ def report_drift(
     if drift is None:
         return
     audit.joint_drift_position, audit.joint_drift_velocity = drift.position, drift.velocity
-    audit.joint_drift_relative = float(relative(drift.distance, size))
+    # (of what stays where it is, nothing but rounding of its coordinates is seen)
+    rounding = 64 * _EPS * float(np.max(np.abs(q), initial=0.0))
+    audit.joint_drift_relative = float(relative(max(drift.distance - rounding, 0.0), size))
     audit.points_checked = max(audit.points_checked, int(t.size))
 
 
@@ -450,9 +467,9 @@ def directions_against_gaps(audit: Audit, batch: Batch, s: Steps) -> None:
     t, q, u = s.t_B[k], s.q_B[k], s.u_B[k]
     q_dot, dt = batch.q_dot(t, q, u), s.t_E[k] - t
     WT, zeta = batch.directions(t, q)
-    claimed = (np.einsum("nri,ni->nr", WT, u) + zeta)[:, : batch.n_N]
+    claimed = (times(WT, u) + zeta)[:, : batch.n_N]
     found = rate_along(batch.gaps, t, q, q_dot, dt, batch.room(t))
-    size = np.max(np.einsum("nri,ni->nr", np.abs(WT), np.abs(u))[:, : batch.n_N] + np.abs(found), axis=0)
+    size = np.max(times(abs(WT), np.abs(u))[:, : batch.n_N] + np.abs(found), axis=0)
     rounding = 4 * _EPS * (np.max(np.abs(q), initial=0.0) + np.abs(batch.gaps(t, q))) / (0.02 * dt)[:, None]
     # a kink of the gap (a corner) or a bend seen over the step is no wrong derivative: the median tells
     error = np.median(np.maximum(np.abs(found - claimed) - rounding, 0.0), axis=0) / np.where(

@@ -29,6 +29,11 @@ JUDGED: dict[str, tuple[str, str]] = {
         "the forces are too stiff for this dt and the motion is not theirs; use a smaller dt, rtol=... instead of dt, or "
         "an implicit scheme (method='theta')",
     ),
+    "energy_rise": (
+        "energy from nowhere, relative",
+        "the forces are too stiff for this dt and the motion is not theirs; use a smaller dt, rtol=... instead of dt, or "
+        "an implicit scheme (method='theta')",
+    ),
     "penetration": ("penetration", "use a smaller dt, or rtol=... instead of dt"),
     "joint_drift_relative": (
         "joint drift, relative",
@@ -81,6 +86,8 @@ class Audit:
     force_change, force_change_t : float
         What the forces at the end of an explicit step, instead of in its middle, would change in its velocity, as a part of the
         largest velocity; 2 at the limit of stability of an oscillator.
+    energy_rise : float
+        By how much the sum of kinetic and potential energy rose in a world that nothing feeds, relative to the energies of the run.
     penetration : float
         How much deeper contacts went than a step can carry them (constant step), or largest penetration relative to the motion
         (tolerance).
@@ -143,6 +150,7 @@ class Audit:
     event_error_t: float | None = None
     force_change: float | None = None
     force_change_t: float | None = None
+    energy_rise: float | None = None
     penetration: float | None = None
     missed_contacts: dict[str, Any] = field(default_factory=dict)
     energy_balance: dict[str, float] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nonsmooth.results.audit.batch import Batch, times
+from nonsmooth.results.audit.batch import Batch
 from nonsmooth.results.audit.checks import (
     Gains,
     Midpoint,
@@ -20,6 +20,7 @@ from nonsmooth.results.audit.checks import (
 from nonsmooth.results.audit.laws import contact_rows, impact_impulses, rows_of
 from nonsmooth.results.audit.midpoint import MoreauAudit
 from nonsmooth.results.audit.report import Audit
+from nonsmooth.results.audit.stacks import times
 from nonsmooth.results.audit.steps import Steps
 
 _EPS = np.finfo(np.float64).eps
@@ -38,6 +39,9 @@ def audit_paoli(model, result, totals, plan, samples) -> Audit:
 
 class _PaoliAudit(MoreauAudit):
     """Moreau's audit with forces and directions at the begin of the step, contacts at y and joints at the end."""
+
+    def sparse(self, projection: str | None) -> bool:
+        return False
 
     def point(self, s: Steps) -> tuple[np.ndarray, np.ndarray]:
         return s.t_B, s.q_B

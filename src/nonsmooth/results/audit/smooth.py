@@ -18,10 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from nonsmooth._core.records.laws import COULOMB_1D, COULOMB_2D, DISK, FREE, INTERVAL
-from nonsmooth.results.audit.batch import Batch, solved, times
+from nonsmooth.results.audit.batch import Batch, solved
 from nonsmooth.results.audit.checks import dot
 from nonsmooth.results.audit.joints import rate_along, rates_of_directions
 from nonsmooth.results.audit.laws import rows_of
+from nonsmooth.results.audit.stacks import times
 
 SUBSTEPS = (2, 4, 6, 8)
 _DEPENDENT = 1e-10  # least singular value that counts as one, of equations and unknowns of size one

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from nonsmooth.results.audit.batch import times
 from nonsmooth.results.audit.checks import (
     Gains,
     Midpoint,
@@ -18,6 +17,7 @@ from nonsmooth.results.audit.checks import (
 )
 from nonsmooth.results.audit.midpoint import MoreauAudit
 from nonsmooth.results.audit.report import Audit
+from nonsmooth.results.audit.stacks import times
 from nonsmooth.results.audit.steps import Steps
 
 
@@ -33,6 +33,9 @@ class _ThetaAudit(MoreauAudit):
     def __init__(self, scheme, model, result, totals, checked, samples):
         self.scheme = scheme
         super().__init__(model, result, totals, checked, samples, projection=scheme.projection)
+
+    def sparse(self, projection: str | None) -> bool:
+        return projection is None and self.scheme.directions != "secant"
 
     def mean(self, s: Steps) -> np.ndarray:
         """u_theta."""
