@@ -34,16 +34,18 @@ def work_of_inertia(batch: Batch, s: Steps) -> float:
     return total
 
 
-def loss_in_joints(batch: Batch, s: Steps, point) -> float:
-    """Energy that bilateral constraints took away, where ideal ones take none; ``point(steps)``: where W is evaluated, (t, q)."""
-    total = 0.0
+def loss_in_joints(batch: Batch, s: Steps, point) -> tuple[float, float]:
+    """Energy that bilateral constraints took away, where ideal ones take none, and what drives handed to and fro;
+    ``point(steps)``: where W is evaluated, (t, q)."""
+    total = driven = 0.0
     for part in _chunks(s):
         t, q = point(part)
         WT, zeta = batch.directions(t, q)
         joints = slice(batch.n_rows - batch.n_J, batch.n_rows)
         gamma = times(WT[:, joints], 0.5 * (part.u_B + part.u_E)) + zeta[:, joints]
         total -= float(np.sum(dot(gamma, part.P[:, joints])))
-    return total
+        driven += float(np.sum(np.abs(zeta[:, joints] * part.P[:, joints])))
+    return total, driven
 
 
 def _chunks(s: Steps):

@@ -297,9 +297,9 @@ class MoreauAudit:
             # bodies at rest exchange nothing but rounding of what forces do in a step
             noise = 64 * _EPS * audit.steps_total * self.push if len(s) else 0.0
             if batch.n_J and len(every):
-                loss = factor * books.loss_in_joints(batch, every, self.point)
+                loss, driven = (factor * x for x in books.loss_in_joints(batch, every, self.point))
                 balance["loss_joints"] = loss
-                audit.joint_loss_relative = float(relative(max(abs(loss) - noise, 0.0), scale))
+                audit.joint_loss_relative = float(relative(max(abs(loss) - noise, 0.0), max(scale, driven)))
             left = abs(T[1] - T[0] - work - contacts - inertia)
             unexplained = float(relative(left if not left <= noise else 0.0, scale))
             balance["unexplained"] = unexplained
