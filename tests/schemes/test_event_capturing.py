@@ -296,6 +296,28 @@ def test_accumulation_on_a_floor_that_moves():
     assert abs(closed - 2.0 * v / g / (1.0 - e)) < 3e-9
 
 
+def test_accumulation_below_a_body_that_falls():
+    """A gap that has just opened and one that is far are both watched: their least is no line, but the instants are those of the ball."""
+    e, g, h = 0.5, 9.81, 0.2
+    system = ns.MechanicalSystem(
+        np.eye(2),
+        [-g, -g],
+        [
+            ns.Contact(lambda t, q: q[0], restitution=e, name="floor"),
+            ns.Contact(lambda t, q: q[1] - q[0] - 0.5, restitution=e, name="upper"),
+        ],
+    )
+    first = math.sqrt(2.0 * h / g)
+    for rtol in (1e-8, 1e-10):
+        result = run(system, (0, 0.62), [h, 2.4], [0.0, 0.0], EventCapturing(rtol=rtol))
+        impacts = [event.t for event in result.events if event.kind == "impact"]
+        exact = [first * (1.0 + 2.0 * sum(e**j for j in range(1, k + 1))) for k in range(len(impacts))]
+        assert np.max(np.abs(np.subtract(impacts, exact))) < max(10.0 * rtol, 1e-9)
+        closed = next(event.t for event in result.events if event.kind == "close")
+        assert abs(closed - first * (1.0 + e) / (1.0 - e)) < max(10.0 * rtol, 2e-9)
+        assert result.audit.ok
+
+
 def test_joint_and_moving_wall():
     """A pendulum in Cartesian coordinates (a bilateral joint) against a wall that moves sinusoidally."""
     system = ns.MechanicalSystem(

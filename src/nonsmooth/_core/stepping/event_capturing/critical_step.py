@@ -8,6 +8,7 @@ from nonsmooth._core.records.status import WAITING
 from nonsmooth._core.stepping.event_capturing.grid import end_of_trial
 from nonsmooth._core.stepping.event_driven.search import MOST_SEARCHED, illinois, open_bracket
 from nonsmooth._core.stepping.event_driven.sizes import EPS, INFINITY, armed
+from nonsmooth._core.stepping.event_driven.trial_length import foreseen, in_bracket
 from nonsmooth._core.stepping.event_driven.watch_laws import least_function
 
 SHARE = 0.1  # of the tolerance that the critical step may take
@@ -55,26 +56,27 @@ def mark(scene, own, capture, begin):
 
 @phase
 def resolution(scene, own, capture, t):
-    """What rounding of time and of the gaps that close leaves of an instant."""
+    """What rounding of time and of the gaps that close (with the rate of the last trial) leaves of an instant."""
     least = FLOOR * max(abs(t), own.control.hi)
     for l in range(scene.model.size.n_N):
-        if capture.predicted[l] and own.rate_0[l] < 0.0:
-            least = max(least, own.size[l] / -own.rate_0[l])
+        if capture.predicted[l] and own.rate[l] < 0.0:
+            least = max(least, own.size[l] / -own.rate[l])
     return least
 
 
 @phase
-def length_in_bracket(own, capture, t):
-    """Illinois' rule, aimed a little to the side that is far from the end of the mode, so that the bracket closes from both."""
+def length_in_bracket(own, capture, modes, n_N, t):
+    """Where the first gap closes by cubics, or by Illinois' rule, aimed a little to the side that is far from the end of the mode, so that
+    the bracket closes from both."""
     control = own.control
     if capture.control.polishing:
         return secant(control.lo, capture.control.f_lo, control.hi, capture.control.f_hi)
-    span = control.hi - control.lo
-    x = control.lo + span * control.f_lo / (control.f_lo - control.f_hi)
+    x = foreseen(own, modes, n_N)
+    if not control.lo < x < control.hi:
+        x = in_bracket(control)
     aside = 0.3 * capture.control.width
     x += -aside if control.side == 1 else aside
-    if control.searching % 8 == 0:
-        x = 0.5 * (control.lo + control.hi)  # a safeguard for functions that are far from straight
+    span = control.hi - control.lo
     edge = max(5.0 * EPS * max(abs(t), control.hi), min(0.25 * capture.control.width, 0.1 * span))
     return min(max(x, control.lo + edge), control.hi - edge)
 
@@ -92,7 +94,10 @@ def bracket(scene, own, capture, begin, t, dt):
         mark(scene, own, capture, begin)
     else:
         wanted.f_lo = f
-    wanted.width = max(longest_bracket(scene, own, capture, control.hi), resolution(scene, own, capture, t))
+    longest, least = longest_bracket(scene, own, capture, control.hi), resolution(scene, own, capture, t)
+    wanted.width = max(longest, least)
+    # (where rounding makes it longer than the rule, Moreau's step would leave an error of that length)
+    wanted.strikes = 1 if wanted.closing and wanted.critical_order == 0 and least <= longest else 0
     if control.hi - control.lo > wanted.width and control.searching <= MOST_SEARCHED:
         return WAITING
     instant = secant(control.lo, wanted.f_lo, control.hi, wanted.f_hi)
@@ -134,12 +139,12 @@ def plan_crossing(scene, own, capture, t, instant):
     wanted.t_event = t + instant
     wanted.crossing = 0
     upper = control.hi
-    if wanted.critical_order > 0:
-        wanted.last_trial = instant
-    elif wanted.closing:
+    if wanted.strikes:
         # a critical step of full length, whatever the bracket: its error follows from hbar, not from chance
         wanted.last_trial = instant - 0.5 * wanted.width
         upper = min(instant + 0.5 * wanted.width, scene.ask.t_stop - t)
+    elif wanted.closing or wanted.critical_order > 0:
+        wanted.last_trial = instant
     else:
         wanted.last_trial = control.hi
     wanted.t_critical = end_of_trial(scene, capture, t, upper)
@@ -152,7 +157,7 @@ def approach(own, capture, t):
     wanted = capture.control
     if wanted.last_trial <= 4.0 * EPS * abs(t):
         wanted.last_trial = 0.0
-        if wanted.closing and wanted.critical_order == 0 and wanted.t_critical > t:
+        if wanted.strikes and wanted.t_critical > t:
             wanted.crossing = 1
         else:
             own.control.jump = 1

@@ -42,19 +42,24 @@ def moreau_step(at_scene, at_state, t):
     if status != OK:
         return status
     copy_state(begin, free)
+    t_event, ahead = wanted.t_event, wanted.t_event - t
     for k in range(size.n_u):
         free.u[k] += h * own.K_u[0, k]
+    for i in range(size.n_q):
+        free.q[i] += ahead * own.K_q[0, i]
+    normalise(model, free.q)
     for i in range(size.n_rows):
         own.La[own.control.stages, i] = own.La[0, i]
         free.P[i] = own.La[0, i]
     scene.books.work_forces += h * own.power[0, 0]
     scene.books.work_contacts += h * own.power[0, 1]
-    # (positions are those of the begin: gaps, and surfaces that move, are looked at there)
-    status = call_at_state(own.at.transition, at_scene, state_reference(free), t)
+    # where the contact closes: constraints that depend on each other there do so nowhere else, and surfaces may move
+    status = call_at_state(own.at.transition, at_scene, state_reference(free), t_event)
     if status != OK:
         return status
     judge_forecast(scene, capture, begin, t_new)
     for i in range(size.n_q):
+        end.q[i] = begin.q[i]
         if size.has_B:
             for k in range(size.n_u):
                 end.q[i] += h * scene.work.B[i, k] * end.u[k]
@@ -63,9 +68,6 @@ def moreau_step(at_scene, at_state, t):
     normalise(model, end.q)
     for i in range(size.n_rows):
         end.P[i] += h * free.P[i]
-    for l in range(size.n_laws):
-        if scene.work.t_best[l] == t:
-            scene.work.t_best[l] = wanted.t_event
     info.order, info.dt, info.t_new = 1, h, t_new
     return call_at_state(own.at.hold, at_scene, state_reference(end), t_new)
 

@@ -37,6 +37,7 @@ CaptureControl = scalars(
     f_hi=float,
     polishing=int,  # one more trial, inside the bracket
     closing=int,  # a contact closes in the critical step
+    strikes=int,  # ... by Moreau's step
     last_trial=float,  # the length of the smooth step that ends at the critical one (0: not known yet)
     crossing=int,  # Moreau's step over the critical step comes next
     crossed=int,  # the step just taken was that one

@@ -10,7 +10,7 @@ Mannshardt's rule asks:
 Then the critical method of order q takes the motion across:
 
     q = 0   a contact closes, U < 0: Moreau's step over hbar, with the instant of the secant in its middle: free motion u + hbar u',
-            Newton's law on it, q + hbar B u^+ (gaps stay positive)
+            Newton's law on it, q + hbar B u^+ (gaps stay positive); where rounding makes hbar longer than the rule: as for q > 0
             a contact opens, something sticks or slips: no impulse; modes from accelerations at the upper end (`event_driven.modes`)
     q > 0   impact or new modes in no time, at the instant that interpolation gives with an error of O(hbar^(q+1)): the secant
             through the bracket (1), one more trial there and the secant through it (2), the inverse parabola through all three (3)
@@ -58,7 +58,7 @@ def event_capturing_step(at_scene, at_state, t, left):
         if control.repeated > MOST_REPEATED:
             return CHATTER
         return cross(scene, own, capture, begin, at_scene, at_state, t)
-    dt = length_of_trial(scene, own, capture, t)
+    dt = length_of_trial(scene, own, capture, begin.modes, t)
     if not dt > 4.0 * EPS * abs(t):
         return nothing_left(scene, begin, t, dt)
     status = start(scene, own, capture, begin, at_scene, at_state, t)
@@ -123,13 +123,13 @@ def accept(scene, own, capture, at_scene, at_state, dt, t_new):
 
 
 @phase
-def length_of_trial(scene, own, capture, t):
+def length_of_trial(scene, own, capture, modes, t):
     """Length of the smooth step to try."""
     control = own.control
     if capture.control.last_trial > 0.0:
         return capture.control.last_trial
     if control.searching:
-        return length_in_bracket(own, capture, t)
+        return length_in_bracket(own, capture, modes, scene.model.size.n_N, t)
     left = end_of_grid_step(scene, capture, t) - t
     if control.dt_next >= left * (1.0 - 1e-10):
         return left
@@ -141,15 +141,14 @@ def length_of_trial(scene, own, capture, t):
 def before_critical_step(scene, own, capture, begin, at_scene, at_state, t, dt):
     """The smooth step up to the critical one is accepted."""
     control, wanted = own.control, capture.control
-    strikes = wanted.closing and wanted.critical_order == 0
-    if strikes and dt > control.lo and least_function(scene, own, begin) <= 0.0:
+    if wanted.strikes and dt > control.lo and least_function(scene, own, begin) <= 0.0:
         wanted.last_trial = control.lo  # closed already: the secant was no good, the bracket is
         return approach(own, capture, t)
     wanted.last_trial = 0.0
     control.rejected = 0
     control.dt_next = INFINITY if wanted.dt > 0.0 else max(control.dt_smooth, dt)
     t_new = end_of_trial(scene, capture, t, dt)
-    if strikes and wanted.t_critical > t_new:
+    if wanted.strikes and wanted.t_critical > t_new:
         wanted.crossing = 1
     else:
         control.jump = 1

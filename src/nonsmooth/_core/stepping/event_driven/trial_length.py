@@ -9,6 +9,9 @@ from nonsmooth._core.stepping.event_driven.sizes import EPS, INFINITY, armed
 from nonsmooth._core.stepping.gap_cubic import root_of_cubic
 
 FORESEEN = 5  # trials at the end of a mode that cubics foresee, before brackets are halved
+PATIENCE = (
+    24  # trials after which every other one halves the bracket: so many as a search may have find any instant
+)
 
 
 @phase
@@ -16,16 +19,12 @@ def length_of_trial(own, modes, n_N, t, t_stop):
     """Length of the step to try: what is planned, up to the end of the segment; or the next trial of the search."""
     control = own.control
     if control.searching:
-        width, smallest = control.hi - control.lo, 2.0 * EPS * max(abs(t), control.hi)
-        if control.searching <= FORESEEN:
-            x = foreseen(own, modes, n_N)
-            if control.lo + smallest < x < control.hi - smallest:
-                return x
-        x = control.lo + width * control.f_lo / (control.f_lo - control.f_hi)
-        if control.searching % 8 == 0:
-            x = 0.5 * (control.lo + control.hi)  # a safeguard for functions that are far from straight
-        edge = max(smallest, 1e-3 * width)
-        return min(max(x, control.lo + edge), control.hi - edge)
+        smallest = 2.0 * EPS * max(abs(t), control.hi)
+        x = foreseen(own, modes, n_N)
+        if control.lo + smallest < x < control.hi - smallest:
+            return x
+        edge = max(smallest, 1e-3 * (control.hi - control.lo))
+        return min(max(in_bracket(control), control.lo + edge), control.hi - edge)
     left = t_stop - t
     if control.dt_next >= left * (1.0 - 1e-10):
         return left
@@ -35,8 +34,10 @@ def length_of_trial(own, modes, n_N, t, t_stop):
 @phase
 def foreseen(own, modes, n_N):
     """Length of the step at which the first gap closes, by the cubics through gaps and rates at its begin and at the end of the last
-    trial; 0 where something else than a gap ends a mode first."""
+    trial; 0 where something else than a gap ends a mode first, or where cubics have had their turn."""
     control, s, x = own.control, own.control.stages, 0.0
+    if control.searching > FORESEEN:
+        return 0.0
     dt = control.lo if control.side == -1 else control.hi
     for l in range(own.phi_0.size):
         if not armed(own, l) or own.phi_0[l] >= INFINITY:
@@ -48,6 +49,16 @@ def foreseen(own, modes, n_N):
         elif own.phi[s, l] <= 0.0:
             return 0.0
     return x
+
+
+@phase
+def in_bracket(control):
+    """Length at which the line through both ends of the bracket vanishes (its values are Illinois'); the middle from time to time, for
+    functions that are far from straight, such as the least of several, one of which has begun at next to nothing."""
+    searched = control.searching
+    if searched % 8 == 0 or (searched > PATIENCE and searched % 2 == 0):
+        return 0.5 * (control.lo + control.hi)
+    return control.lo + (control.hi - control.lo) * control.f_lo / (control.f_lo - control.f_hi)
 
 
 @phase
