@@ -359,3 +359,29 @@ def test_a_body_wedged_where_it_strikes():
                 body.with_params(**rows), (0, 0.1), np.zeros(3), 2.0 * rng.normal(size=3), rtol=1e-8
             )
         assert run.audit.ok
+
+
+def pile(seed):
+    """Two to four blocks on top of each other with dry friction, some of them pulled by a sin(w t) or a sin(w t)^2, in any units."""
+    rng = np.random.default_rng(seed)
+    n, mass, time = int(rng.integers(2, 5)), 10.0 ** rng.uniform(-3, 3), 10.0 ** rng.uniform(-2, 2)
+    m, limit = rng.uniform(0.5, 2, n) * mass, rng.uniform(0.3, 2, n) * mass / time**2
+    a, w = rng.uniform(1, 5, n) * mass / time**2, rng.uniform(0.5, 3, n) / time
+    a[1:][rng.random(n - 1) < 0.6] = 0.0
+    power = 1 + seed % 2
+    below = np.eye(n) - np.eye(n, k=-1)
+    blocks = ns.MechanicalSystem(
+        np.diag(m), lambda t, q, u: a * np.sin(w * t) ** power, friction=[ns.FrictionElement(below[i], limit[i]) for i in range(n)]
+    )  # fmt: skip
+    return blocks, n, 10 * time, np.max(a / m) * time
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_blocks_held_by_friction_start_under_forces_that_begin_at_zero(seed):
+    """Velocities of nothing but rounding were measured against themselves: steps of 1e-72 to no end, or a jump of the force was seen."""
+    blocks, n, end, speed = pile(seed)
+    result = ns.simulate(blocks, (0, end), np.zeros(n), np.zeros(n), method="event-driven", rtol=1e-6)
+    assert result.audit.ok and result.nsteps < 200
+    slips = result.events.of("slip")
+    begins = slips[0].t if slips else end
+    assert np.max(np.abs(result.u[:, result.t < 0.999 * begins])) < 1e-12 * speed

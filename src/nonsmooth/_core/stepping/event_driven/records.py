@@ -91,6 +91,7 @@ class EventDriven(NamedTuple):
     force_scale: np.ndarray  # by row: largest force so far, of the law or needed to hold it
     push_scale: np.ndarray  # by row: largest acceleration c without forces of the laws so far
     pull: np.ndarray  # by velocity: largest acceleration so far that a single force makes
+    noise: np.ndarray  # by velocity: accelerations of single forces in the trial, for its rounding
     slip: np.ndarray  # unit direction of slip of laws on a disk, by row
     slip_0: np.ndarray  # and at the begin of the step (zero: none is known)
     allowed: np.ndarray  # forces that the laws allowed when the modes began, by row
@@ -122,8 +123,8 @@ def make_own(at, size, A, c, E, n_own=0):
     return EventDriven(
         at=at, control=Control(), A=A, c=c, E=E, K_q=np.zeros((s, n_q)), K_u=np.zeros((s, n_u)), La=np.zeros((s, r)),
         power=np.zeros((s, 2)), trial=make_state(size, n_own), scale=np.zeros(n_q + n_u), gamma=np.zeros(r), kappa=np.zeros(r),
-        acceleration=np.zeros(r), force_scale=np.zeros(r), push_scale=np.zeros(r), pull=np.zeros(n_u), slip=np.zeros(r), slip_0=np.zeros(r),
-        allowed=np.zeros(r),
+        acceleration=np.zeros(r), force_scale=np.zeros(r), push_scale=np.zeros(r), pull=np.zeros(n_u), noise=np.zeros(n_u),
+        slip=np.zeros(r), slip_0=np.zeros(r), allowed=np.zeros(r),
         joints=np.zeros(max(size.n_joints, 1)), phi_0=np.zeros(n), phi=np.zeros((s, n)),
         gap_0=np.zeros(n),
         rate_0=np.zeros(n), rate=by_law[0], size=by_law[1], blur=np.ones(n), fired=np.zeros(n, dtype=np.int64),

@@ -9,9 +9,10 @@ from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.records.scene import STEP, scene_at, state_at, state_reference
 from nonsmooth._core.records.status import OK
 from nonsmooth._core.stepping.event_driven.flight import fly
-from nonsmooth._core.stepping.event_driven.motion import BLURRED, none_acts
+from nonsmooth._core.stepping.event_driven.law_functions import acts, none_acts
+from nonsmooth._core.stepping.event_driven.motion import BLURRED
 from nonsmooth._core.stepping.event_driven.records import call_accelerate, own_at
-from nonsmooth._core.stepping.event_driven.sizes import EPS, KIND
+from nonsmooth._core.stepping.event_driven.sizes import EPS, KIND, pulls
 from nonsmooth._core.stepping.event_driven.stage_state import combine, time_of_stage
 
 
@@ -35,6 +36,26 @@ def integrate(at_scene, at_begin, t, dt):
 
 
 @phase
+def blurs(scene, own, modes):
+    """The accelerations beside which those of the trial are rounding: forces are known to a part of the largest of them, measured alike
+    by what they do to the law they belong to, |la_i| G_ii^1/2; also where they do not act yet at the begin of the step."""
+    model, work, largest = scene.model, scene.work, 0.0
+    laws = model.laws
+    own.noise[:] = 0.0
+    for k in range(model.size.n_u):
+        largest += work.du[k] ** 2
+    largest = largest**0.5
+    for l in range(model.size.n_laws):
+        for i in range(laws.row[l], laws.row[l] + laws.dim[l] if acts(model, modes, l) else laws.row[l]):
+            for k in range(own.control.stages + 1):
+                largest = max(largest, abs(own.La[k, i]) * work.G_all[i, i] ** 0.5)
+    for l in range(model.size.n_laws):
+        for i in range(laws.row[l], laws.row[l] + laws.dim[l] if acts(model, modes, l) else laws.row[l]):
+            if work.G_all[i, i] > 0.0:
+                pulls(own.noise, work.L, work.Y[i], work.u_free, largest / work.G_all[i, i] ** 0.5)
+
+
+@phase
 def error_of_step(scene, own, begin, dt):
     """Estimated error of the step relative to the tolerance (the combination of two estimators of Hairer, Norsett, Wanner for
     DOP853, one estimator for the others)."""
@@ -46,7 +67,7 @@ def error_of_step(scene, own, begin, dt):
         q_max = max(q_max, own.scale[i], abs(own.trial.q[i]))
     for i in range(size.n_u):
         u_max = max(u_max, own.scale[size.n_q + i], abs(own.trial.u[i]))
-        pull_max = max(pull_max, own.pull[i])
+        pull_max = max(pull_max, own.pull[i], own.noise[i])
     for i in range(size.n_q + size.n_u):
         position = i < size.n_q
         k = i if position else i - size.n_q
@@ -62,7 +83,7 @@ def error_of_step(scene, own, begin, dt):
         ruler = max(largest, own.scale[i], KIND * (q_max if position else u_max))
         tolerance = control.rtol * (ruler if control.atol == 0.0 else largest) + control.atol
         # what rounding makes of forces that cancel: a body at rest has no velocity to be measured against
-        pull = pull_max if position and size.has_B else own.pull[k]
+        pull = pull_max if position and size.has_B else max(own.pull[k], own.noise[k])
         tolerance += noise * dt * pull * (dt if position else 1.0)
         e_0, e_1 = abs(dt * e_0), abs(dt * e_1)
         if e_0 > 0.0:

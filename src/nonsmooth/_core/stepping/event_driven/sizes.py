@@ -52,11 +52,11 @@ def small(scene, own, l):
 
 
 @phase
-def pulls(own, L, y, a, force):
+def pulls(largest, L, y, a, force):
     """Accelerations L^-T y times a force: each of them, although their sum may vanish."""
-    solve_lower_transposed(L, y, a, own.pull.size)
-    for k in range(own.pull.size):
-        own.pull[k] = max(own.pull[k], abs(a[k] * force))
+    solve_lower_transposed(L, y, a, largest.size)
+    for k in range(largest.size):
+        largest[k] = max(largest[k], abs(a[k] * force))
 
 
 @phase
@@ -65,7 +65,7 @@ def force_scales(scene, own):
 
     The acceleration c of a row is a sum of terms that may cancel (two bodies that fall side by side): each of them counts.
     """
-    pulls(own, scene.work.L, scene.work.du, scene.work.u_free, 1.0)
+    pulls(own.pull, scene.work.L, scene.work.du, scene.work.u_free, 1.0)
     for i in range(scene.model.size.n_rows):
         c, G = abs(scene.problem.rows.c[i]), scene.work.G_all[i, i]
         for k in range(scene.model.size.n_u):
@@ -74,7 +74,7 @@ def force_scales(scene, own):
         own.force_scale[i] = max(own.force_scale[i], abs(own.La[0, i]), c / G if G > 0.0 else 0.0)
     for i in range(scene.model.size.n_rows):
         if own.La[0, i] != 0.0:
-            pulls(own, scene.work.L, scene.work.Y[i], scene.work.u_free, own.La[0, i])
+            pulls(own.pull, scene.work.L, scene.work.Y[i], scene.work.u_free, own.La[0, i])
 
 
 @phase

@@ -22,7 +22,7 @@ from nonsmooth._core.records.status import (
 )
 from nonsmooth._core.stepping.event_driven.end_of_step import trial_between
 from nonsmooth._core.stepping.event_driven.records import AT_STATE, call_accelerate, call_at_state, own_at
-from nonsmooth._core.stepping.event_driven.runge_kutta import error_of_step
+from nonsmooth._core.stepping.event_driven.runge_kutta import blurs, error_of_step
 from nonsmooth._core.stepping.event_driven.search import before_end, open_bracket, search
 from nonsmooth._core.stepping.event_driven.sizes import (
     EPS,
@@ -105,6 +105,7 @@ def take_transition(scene, own, begin, at_scene, at_state, t):
 def smooth_step(scene, own, begin, at_scene, at_state, t, dt):
     """The trial is accepted, shortened, or found to hold the end of a mode."""
     control, info, t_stop = own.control, scene.info, scene.ask.t_stop
+    blurs(scene, own, begin.modes)
     error = error_of_step(scene, own, begin, dt)
     factor = 0.9 * max(error, 1e-12) ** (-1.0 / (control.error_order + 1))
     if error > 1.0:

@@ -71,7 +71,7 @@ def look(at_scene, t):
     status = evaluate(scene, own, t, state.q, state.u)
     if status == OK:
         delassus(scene, own)
-        pulls(own, scene.work.L, scene.work.du, scene.work.u_free, 1.0)
+        pulls(own.pull, scene.work.L, scene.work.du, scene.work.u_free, 1.0)
         for l in range(scene.model.size.n_N):
             scene.work.slack[l] = rounding_of_gap(scene, own, state, l, t)
     return status
