@@ -50,6 +50,16 @@ def test_links_between_pages_lead_somewhere():
                 )
 
 
+def test_files_that_pages_name_exist():
+    made = "benchmarks/papers/out/"
+    for page in PAGES:
+        named = re.findall(
+            r"`((?:tests|benchmarks|examples|docs|tools)/[\w./-]+)`", page.read_text(encoding="utf-8")
+        )
+        missing = [name for name in named if name != made and not (ROOT / name).exists()]
+        assert not missing, f"{page.name} names {missing}"
+
+
 def test_every_page_is_in_the_table_of_contents():
     listed = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").split()
     missing = [
