@@ -27,6 +27,7 @@ from nonsmooth.model.uniqueness import check_unique
 from nonsmooth.results.error_estimate import SHORTER, estimate, second_pass
 from nonsmooth.results.result import Result
 from nonsmooth.schemes.controllers import Controllers
+from nonsmooth.schemes.jumps import as_text, step_on_jumps
 from nonsmooth.schemes.methods import METHODS as METHODS
 from nonsmooth.schemes.methods import chosen, handed_over, second_opinion
 from nonsmooth.schemes.outcome import finish
@@ -97,7 +98,8 @@ def simulate(
         What changes parameters during the run: outputs held between samples, switches with memory; ``result.outputs`` has what they
         did.
     breakpoints : sequence of float
-        Instants at which `force`, `gap`, ... are discontinuous in time; steps end on them exactly.
+        Instants at which `force`, `gap`, ... are discontinuous in time; steps end on them exactly. Runs with a tolerance look for
+        instants that were left out (`DiscontinuityWarning`).
     on_failure : {"raise", "halve", "accept", "dump"}
         What to do when the contact problem of a step does not converge: raise `ConvergenceError`, take the step again in
         halves, go on with the step marked in the audit, or raise after writing the problem to `dump_path`.
@@ -154,20 +156,25 @@ def simulate(
     scheme, asked, given = chosen(method, dt, options), as_events(events), _given(controllers)
     if sensitivities:
         scheme = with_sensitivities(scheme, checked_names(sensitivities), output is not None or given)
-    (t_0, t_1), segments = request.t_span, request.segments(scheme)
+    t_0, t_1 = request.t_span
+    request.segments(scheme)  # refuses what cannot be stepped through
     with first_use(scheme.name, progress, getattr(scheme, "compile_seconds", None)), system.running():
         system.pieces.cut(request.borders())
         model = system.bind(t_0, q, u)
         scheme, why = handed_over(scheme, model) if method is None else (scheme, "")
         q, u, ambiguous = _consistent(model, scheme, request, q, u, project, resolve)
+        found = step_on_jumps(model, scheme, request)
+        if found:
+            system.pieces.cut(request.borders())
+            model = system.bind(t_0, q, u)  # derivatives in time do not reach across
         model = independent(system, model, t_0, q, u)
         control = Controllers(controllers, model, t_0, t_1, q, u) if given else None
         if control is not None:
             asked = [*asked, *control.events()]
-            segments = request.segments(scheme, control.instants())
+        segments = request.segments(scheme, control.instants() if control is not None else ())
         watched = UserEvents(asked, model, t_0, q, u) if asked else None
         simulation = prepare(model, scheme, request, segments, q, u, watched, control)
-        said = [why] if why else []
+        said = [text for text in (why, as_text(found) if found else "") if text]
         result = _driven(simulation, partial(finish, model, scheme, simulation, request, said), request)
     if ambiguous:
         result.extra["ambiguous"] = ambiguous + result.ambiguous
@@ -176,8 +183,8 @@ def simulate(
         """The same run by another scheme or to another tolerance."""
         end = float(result.t[-1]) if len(result) and result.status != 1 else t_1
         return simulate(
-            system, (t_0, end), q, u, method, events=events, controllers=controllers,
-            breakpoints=breakpoints, on_failure=on_failure, on_energy_gain="ignore", progress=False, time_limit=time_limit, audit=False,
+            system, (t_0, end), q, u, method, events=events, controllers=controllers, breakpoints=request.breakpoints,
+            on_failure=on_failure, on_energy_gain="ignore", progress=False, time_limit=time_limit, audit=False,
         )  # fmt: skip
 
     _estimate_later(scheme, result, again)

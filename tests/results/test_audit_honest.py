@@ -224,11 +224,20 @@ def test_a_start_from_rest_is_not_stiff():
 
 
 def test_a_jump_of_the_force_that_was_not_declared():
-    system = ns.MechanicalSystem(1.0, kicked)
+    """One that no search before the run can find, since the force jumps at other states than the start only; and one that it finds."""
     method = ns.ExtrapolatedMoreau(rtol=1e-8)
-    audit = ns.simulate(system, (0, 3), q0=[1.0], u0=[0.0], method=method).audit
-    assert not audit.ok and "breakpoints" in text_of(audit)
-    declared = ns.simulate(system, (0, 3), q0=[1.0], u0=[0.0], method=method, breakpoints=[0.7]).audit
+
+    def run(force, **options):
+        return ns.simulate(
+            ns.MechanicalSystem(1.0, force), (0, 3), q0=[1.0], u0=[0.0], method=method, **options
+        ).audit
+
+    hidden = run(lambda t, q, u: np.array([-q[0] + (1.0 if t > 0.7 and q[0] < 0.9 else 0.0)]))
+    assert not hidden.ok and "breakpoints" in text_of(hidden)
+    with pytest.warns(ns.errors.DiscontinuityWarning, match=r"force jumps .* t = 0\.7 "):
+        found = run(kicked)
+    assert found.ok and any("force jumps" in note for note in found.notes)
+    declared = run(kicked, breakpoints=[0.7])
     assert declared.ok, str(declared)
 
 

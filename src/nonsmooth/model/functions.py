@@ -70,6 +70,7 @@ class UserFunction:
         self.transposed = transposed
         self.has_p, self.has_out, self.argument_names = _form(self.python, name, 3 if takes_u else 2)
         self.compiled: bool | None = None  # None until a writer was asked for
+        self._written: ModelFunction | None = None
 
     # -- plain Python -------------------------------------------------------------------------------------------
 
@@ -164,19 +165,24 @@ class UserFunction:
         Falls back to a Python callback when Numba cannot compile the user's function.
         """
         signature = VECTOR if len(self.shape) == 1 else MATRIX
-        function = None
+        if self._written is None:
+            self._written = self._made(signature, t0, q0, u0)
+        function = self._written
+        return function if rows is None else rows_of([(function, rows.start, self.shape[0])], signature)
+
+    def _made(self, signature, t0, q0, u0) -> ModelFunction:
+        """The writer of the whole value: made once."""
         if JIT_ENABLED:
+            self.compiled = True
             try:
-                function = ModelFunction(
+                return ModelFunction(
                     self._compiled_for(signature, t0, q0, u0), signature, (), self.name, self.where
                 )
             except COMPILE_ERRORS as exc:
                 say_callback(self.name, self.python, exc)
-            self.compiled = function is not None
-        if function is None:
-            sizes = len(q0), len(u0), self.parameters.flat.size
-            function = python_function(self._fill, sizes, self.shape, self.name, self.where)
-        return function if rows is None else rows_of([(function, rows.start, self.shape[0])], signature)
+            self.compiled = False
+        sizes = len(q0), len(u0), self.parameters.flat.size
+        return python_function(self._fill, sizes, self.shape, self.name, self.where)
 
     def complex_evaluator(self, t0, q0, u0) -> ModelFunction | None:
         """The same on complex ``t, q`` and `out`, or None if it does not compile.

@@ -56,6 +56,8 @@ class Plan:
         Instants inside each step, as parts of it, at which the state is kept for dense output.
     adaptive : bool
         Whether the scheme chooses its steps, so that their number is not known beforehand.
+    jumps_at_end : bool
+        Whether functions may jump where the span ends.
     """
 
     segments: list[tuple[float, float]]
@@ -68,6 +70,7 @@ class Plan:
     nodes: Any = ()
     controllers: Any = None
     adaptive: bool = False
+    jumps_at_end: bool = False
 
 
 class Scheme:

@@ -263,7 +263,7 @@ class Restarting(SchemeRun):
 
     def begin_segment(self, t_begin: float, t_end: float) -> None:
         super().begin_segment(t_begin, t_end)
-        last = t_end == self.plan.segments[-1][1]
+        last = t_end == self.plan.segments[-1][1] and not self.plan.jumps_at_end
         self._parts["own"].record.weights.breaks = math.inf if last else t_end
         if self.state.own[core.HEAD.index("ready")]:
             self.state.own[core.HEAD.index("jumped")] = core.BROKEN

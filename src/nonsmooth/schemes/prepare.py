@@ -64,6 +64,7 @@ def _plan(model, scheme, request: Request, segments) -> Plan:
         keep_ends=(instants is not None or every > 1) and scheme.audits_steps,
         nodes=NODES if request.dense_output and adaptive else (),
         adaptive=adaptive,
+        jumps_at_end=bool(np.any(request.breakpoints == request.t_span[1])),
     )
 
 

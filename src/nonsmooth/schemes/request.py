@@ -42,6 +42,7 @@ class Request:
     audit: bool = True
     problem_name: str | None = None
     coordinate_names: Sequence[str] = ()
+    behind_start: float | None = None  # where steps begin if a function jumps at the very start
 
     def __post_init__(self):
         self.t_span = as_span(self.t_span)
@@ -79,6 +80,7 @@ class Request:
     def borders(self, instants: Any = ()) -> list[float]:
         """Start, breakpoints inside the span and `instants`, end."""
         t_0, t_1 = self.t_span
+        t_0 = t_0 if self.behind_start is None else self.behind_start
         return [t_0, *sorted({float(t) for t in [*self.breakpoints, *instants] if t_0 < t < t_1}), t_1]
 
 
