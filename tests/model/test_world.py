@@ -180,6 +180,7 @@ BAD = [
     (lambda w: w.add(ns.Load(w["p"], torque=1.0, name="l")), errors.InputError, "'p' is a point mass"),
     (lambda w: w.add(ns.Plane()), errors.InputError, "use HalfPlane"),
     (lambda w: w.add("ball"), errors.InputError, "`add` got 'ball'"),
+    (lambda w: w.add(ns.Revolute(w.ground, w["p"], (1, 0), name="pin")), errors.ModelError, "'p', which cannot turn"),
     (lambda w: w.contact(w["a"], w["b"]), errors.InputError, "which never meet"),
     (lambda w: w.contact(w["a"], ns.HalfPlane(), restitution=1.5), errors.RangeError, "restitution"),
     (lambda w: ns.World((0, 0, 0, 1)), errors.ShapeError, "`gravity`"),
@@ -292,3 +293,17 @@ def test_a_closed_contact_without_direction_is_refused():
     world.contact(*balls, friction=0.3)
     with pytest.raises((errors.ModelError, errors.InconsistentStateError), match=r"ball\[0\]"):
         ns.simulate(world, (0, 1), dt=1e-2)
+
+
+def test_a_point_mass_turns_about_nothing_but_itself():
+    """It would be held fast by a hinge from afar; it may hang at the end of a lever, and on a rod."""
+    world = ns.World((0, 0, -9.81))
+    point = world.add(ns.Body(mass=1.0, position=(1, 0, 0), name="point"))
+    world.add(ns.Spherical(world.ground, point, at=(0, 0, 0), name="ball joint"))
+    with pytest.raises(errors.ModelError, match=r"'ball joint'.*'point'.*take a Distance"):
+        world.start()
+    world = ns.World((0, -9.81))
+    lever = world.add(ns.Body(mass=1.0, inertia=0.1, position=(0.5, 0), name="lever"))
+    point = world.add(ns.Body(mass=1.0, position=(1, 0), name="point"))
+    world.add(ns.Revolute(world.ground, lever, (0, 0)), ns.Revolute(lever, point, (1, 0)))
+    assert ns.diagnose(world).degrees_of_freedom == 1

@@ -23,6 +23,7 @@ from nonsmooth.model.bodies.world_writers import WorldWriters
 from nonsmooth.model.bodies.writers import UserFunctions, Writers
 from nonsmooth.model.derivatives import Differentiator
 from nonsmooth.model.model import CoreFunctions
+from nonsmooth.model.structures.linear import LaidMatrices
 
 
 class WorldModel:
@@ -219,9 +220,11 @@ class WorldModel:
         """Whether nothing can feed energy to the bodies but what `potential_energy` knows: no loads, no drives, no functions."""
         assembly = self.assembly
         springs: list[Any] = [*assembly.springs, *assembly.torsions]
-        given = any(spring.force is not None for spring in springs)
-        given = given or any(bushing.law is not None for bushing in assembly.bushings)
-        return not (given or assembly.loads or assembly.drives or assembly.user_rows)
+        given = any(spring.force is not None or spring.damping < 0.0 for spring in springs)
+        given = given or any(
+            isinstance(laid, LaidMatrices) and laid.has_damping for laid in assembly.structures
+        )
+        return not (given or assembly.bushings or assembly.loads or assembly.drives or assembly.user_rows)
 
     @property
     def damped(self) -> bool:

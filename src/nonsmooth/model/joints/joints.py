@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth.errors import InputError
+from nonsmooth.errors import InputError, ModelError
 from nonsmooth.model.bodies.check import number
 from nonsmooth.model.bodies.element import Side, across
 from nonsmooth.model.bodies.rows import FLAT, GEAR, SPIN, Row
@@ -44,6 +44,9 @@ from nonsmooth.model.joints.base import (
     turning,
 )
 
+#: Distance of two places, in terms of those of the bodies, from which on they are not the same.
+APART = 1e-9
+
 
 class _AtPoint(JointElement):
     """A joint with a place, by default where body b is."""
@@ -54,6 +57,18 @@ class _AtPoint(JointElement):
 
     def _at(self, b: Side, dim: int) -> np.ndarray:
         return self.place(self.at, dim, "at", b.placed.x)
+
+    def _shared(self, a: Side, b: Side, dim: int) -> list[Row]:
+        """Rows of a point that both bodies share and about which they turn: what does not turn, it would hold fast from afar."""
+        at = self._at(b, dim)
+        size = max(np.linalg.norm(x) for x in (at, a.placed.x, b.placed.x))
+        for side in (a, b):
+            if side.number and not side.turns and np.linalg.norm(at - side.placed.x) > APART * size:
+                raise ModelError(
+                    f"{self.owner} is away from {side.owner}, which cannot turn (point mass) and would not move about it: give "
+                    "`inertia` or a shape, or take a Distance."
+                )
+        return coincident(a, b, at, dim)
 
 
 class _WithAxis(_AtPoint):
@@ -76,7 +91,7 @@ class Revolute(_WithAxis):
         return AXES[2] if dim == 2 or self.axis is None else self.axis_in(self.axis, dim)
 
     def rows(self, a: Side, b: Side, dim: int) -> list[Row]:
-        rows = coincident(a, b, self._at(b, dim), dim)
+        rows = self._shared(a, b, dim)
         if dim == 3:
             self.wants_turning(a, b)
             rows += parallel_axis(a, b, self._axis(dim))
@@ -117,7 +132,7 @@ class Spherical(_AtPoint):
 
     def rows(self, a: Side, b: Side, dim: int) -> list[Row]:
         self.wants_dimension(dim, 3, "Revolute")
-        return coincident(a, b, self._at(b, dim), dim)
+        return self._shared(a, b, dim)
 
 
 class Universal(_AtPoint):
@@ -135,7 +150,7 @@ class Universal(_AtPoint):
             raise InputError(
                 f"`axis_a` and `axis_b` of {self.owner} are not perpendicular: their product is {e_a @ e_b:.3g}."
             )
-        return [*coincident(a, b, self._at(b, dim), dim), perpendicular(a, b, e_a, e_b)]
+        return [*self._shared(a, b, dim), perpendicular(a, b, e_a, e_b)]
 
 
 class PlanarJoint(_AtPoint):
