@@ -358,6 +358,7 @@ def test_bodies_that_turn_in_space():
         ({"dt_max": 0.1}, "dt_max"),
         ({"dt": None}, "none"),
         ({"dt": None, "rtol": 0.0}, "rtol"),
+        ({"dt": None, "rtol": 1e-4, "constraints": "P"}, "index 3"),
         ({"iteration": "all"}, "iteration"),
         ({"iteration": "subproblems", "constraints": "P"}, "iteration"),
     ],

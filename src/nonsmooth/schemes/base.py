@@ -138,6 +138,10 @@ class Scheme:
         """Options by name, for the result."""
         raise NotImplementedError(f"the scheme {type(self).__name__} must tell its options")
 
+    def cure(self) -> str:
+        """What a user can do about implicit steps that are not solved."""
+        return "use a smaller dt"
+
     def explain(self, status: int) -> str:
         """What a status of its own (from `status.OWN` on) means to a user, as the begin of a sentence."""
         return f"a step of {self.name} failed with its own status {status}"

@@ -37,8 +37,13 @@ def unconverged(run):
     return ConvergenceError(
         f"the contact problem of the step from t = {run.t:.9g} to {run.t + run.dt:.9g} was left with residual "
         f"{run.info.residual:.3g} after {int(run.info.iterations)} iterations ({int(run.problem.count.laws)} "
-        f"active laws): {_cures(run.scheme)}."
+        f"active laws): {_cures(run.scheme)}.{_contradiction(run.model.laws)}"
     )
+
+
+def _contradiction(laws) -> str:
+    """What else it may be where there are joints."""
+    return " Joints that contradict each other leave such a residual, too." if laws.n_J else ""
 
 
 def _cures(scheme) -> str:
@@ -80,7 +85,7 @@ def no_solution(run):
 def implicit_unsolved(run):
     return ConvergenceError(
         f"Newton's method for the implicit step from t = {run.t:.9g} to {run.t + run.dt:.9g} did not converge (last change "
-        f"{run.info.residual:.3g} of the velocities): use a smaller dt; forces or gaps with kinks or jumps can cause it, too."
+        f"{run.info.residual:.3g} of the velocities): {run.scheme.cure()}; forces or gaps with kinks or jumps can cause it, too."
     )
 
 

@@ -173,6 +173,11 @@ class GeneralizedAlpha(ConstantStep):
             raise InputError(f"`restart` is {self.restart!r}: True or False is wanted.")
         if isinstance(self.tol, bool) or not isinstance(self.tol, int | float) or not 0.0 < self.tol < 1.0:
             raise RangeError(f"`tol` is {self.tol!r}: a number between 0 and 1 is wanted.")
+        if self.constraints == "P" and self.rtol is not None:
+            raise InputError(
+                '`rtol` is given with constraints="P": positions alone answer every change of the step by forces of their own, '
+                'however short steps are (index 3); use dt=..., or constraints="PVA".'
+            )
         if self.constraints == "P" and radius_at_infinity(*self.weights()) >= 1.0 - 1e-9:
             given = (
                 "`rho_inf` is 1"
@@ -183,6 +188,14 @@ class GeneralizedAlpha(ConstantStep):
                 f'{given} with constraints="P": constraints on position level alone are unstable without damping; use '
                 'rho_inf < 1, or constraints="PVA".'
             )
+
+    def explain(self, status: int) -> str:
+        return f'a contact strikes, and constraints={self.constraints!r} has no impacts, contacts only open there: use "PVA" or "PVV"'
+
+    def cure(self) -> str:
+        if self.iteration == "subproblems":
+            return 'use iteration="coupled" (sub-problems solved in turn need not converge, least with friction), or a smaller dt'
+        return super().cure() if self.rtol is None else "use a smaller rtol or dt_max"
 
     def weights(self) -> tuple[float, float, float, float]:
         """alpha_m, alpha_f, gamma, beta."""
@@ -289,9 +302,13 @@ class ControlledRun(Restarting):
         control = self.own.control
         control.span = plan.segments[-1][1] - plan.segments[0][0] if plan.segments else 1.0
         control.rtol, control.alpha, control.alpha_min, control.alpha_max = scheme.rtol, 0.9, 0.2, 4.0
+        control.velocity = velocity_error(*scheme.weights())
         control.dt_min = 64 * np.finfo(float).eps * max(abs(t), abs(t + control.span))
         control.dt_max = scheme.dt_max if scheme.dt_max is not None else control.span / 50
         control.dt_next = min(1e-2 * time_scale(model, t, q, u, control.span), control.dt_max)
+
+    def diverges(self) -> bool:
+        return bool(self.own.control.bursts)
 
     def totals(self) -> dict[str, Any]:
         work = {name: float(getattr(self.books, name)) for name in ("work_forces", "work_contacts")}
@@ -313,6 +330,13 @@ def radius_at_infinity(alpha_m: float, alpha_f: float, gamma: float, beta: float
     """Largest factor of a step at infinite frequency: roots of (1 - alpha_f) z + alpha_f and of Newmark's quadratic."""
     roots = [*np.roots([beta, 0.5 + gamma - 2.0 * beta, 0.5 - gamma + beta]), alpha_f / (1.0 - alpha_f)]
     return float(np.max(np.abs(roots)))
+
+
+def velocity_error(alpha_m: float, alpha_f: float, gamma: float, beta: float) -> float:
+    """Local error of velocities by h^3 d^2 w/dt^2 (see `_core.stepping.alpha.control`)."""
+    sigma = alpha_m - alpha_f
+    c = 0.5 * ((1.0 - alpha_f) - (1.0 - alpha_m) * (1.0 + 2.0 * sigma) - sigma**2)
+    return abs(1.0 / 12.0 + c - 0.5 * sigma**2)
 
 
 def newmark(gamma: float = 0.5, beta: float = 0.25) -> tuple[float, float, float, float]:

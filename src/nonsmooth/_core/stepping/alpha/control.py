@@ -3,11 +3,13 @@
 Local error of positions, with sigma = alpha_m - alpha_f the shift of a (erratum 2), in steps of length h:
 
     e = |beta + sigma/2 - 1/6| h^2 |Delta|,    Delta = w_1 - w_0 or (a_1 - w_1)/sigma, whichever is larger: both are h dw/dt
+    e_v = |1/12 + c - sigma^2/2| h |Delta^2|   of velocities, Delta^2 = h^2 d^2 w/dt^2 from this step and the one before
     e + h |J|                                  where the structure changes: the instant of an impact is known to a step, no better;
     h |w_1 - w_0|                              and velocities are wrong by what accelerations jump, relative to velocities
 
-The first follows from (65j) with a = w + sigma h dw/dt: (65k) is exact to this order. After changes of structure accelerations are made
-consistent again (sec. 4.4), so that the next step has no memory.
+The first follows from (65j) with a = w + sigma h dw/dt, the second from (65k), where c h^2 d^2 w/dt^2 is what (65l) adds to a: in smooth
+motion it is about as large, but where a force jumps or has a pole it alone sees the step of w. After changes of structure accelerations
+are made consistent again (sec. 4.4), so that the next step has no memory, and no Delta^2.
 
 Errors are relative to how far a coordinate has moved from the start, at least a hundredth of how far the farthest one has, lengths
 compared in the norm of the masses: units and the origin do not matter.
@@ -18,13 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonsmooth._core.jit import by_reference, kernel, phase, scalars
-from nonsmooth._core.records.scene import STEP, Books, call_step, scene_at
+from nonsmooth._core.records.scene import STEP, Books, call_step, scene_at, state_at
 from nonsmooth._core.records.status import OK, REJECTED, STEP_UNDERFLOW
 from nonsmooth._core.stepping.adaptive import choose_next, copy_books, length_of_step, shorten
 from nonsmooth._core.stepping.alpha.records import STEADY, alpha_at, memory
 
 SMALL_PART = 0.01
 SHORT = 1e-3  # of the span: what velocities move in it counts as moved
+BURST = 1e-6  # part of a velocity that counts in a step as short as time resolves
+FAR = 10.0  # such steps: who has come farther did not just start from rest
 
 Control = scalars(
     "Control",
@@ -36,6 +40,9 @@ Control = scalars(
     alpha=float,  # safety, least and largest change of a step
     alpha_min=float,
     alpha_max=float,
+    velocity=float,  # |1/12 + c - sigma^2/2|
+    dt_before=float,  # of the last step with a Delta, or 0
+    bursts=int,  # the run ended because accelerations change velocities by their own size in the shortest step
 )
 
 
@@ -46,12 +53,13 @@ class Controlled(NamedTuple):
     moved: np.ndarray  # from the start, by velocity
     size: np.ndarray  # largest of it so far
     speed: np.ndarray  # largest velocities so far
+    change: np.ndarray  # Delta of the last step
     kept: Any  # books before the step
 
 
 def make_controlled(n_u):
     """The record for a model with so many velocities."""
-    return Controlled(Control(), np.zeros(n_u), np.zeros(n_u), np.zeros(n_u), Books())
+    return Controlled(Control(), *(np.zeros(n_u) for _ in range(4)), Books())
 
 
 _, controlled_at = by_reference(make_controlled(1))
@@ -73,15 +81,27 @@ def controlled_step(at_scene, at_state, t, left):
     if status != OK:
         copy_books(ours.kept, scene.books)
         return shorten(control, status, h)
-    jumps = memory(scene.end.own, scene.model.size.n_u, scene.model.size.n_rows).jumped[0] != STEADY
-    error = local_error(own, ours, scene.end, scene.model.size, h, jumps)
+    size = scene.model.size
+    old, new = (
+        memory(state_at(at_state).own, size.n_u, size.n_rows),
+        memory(scene.end.own, size.n_u, size.n_rows),
+    )
+    jumps = new.jumped[0] != STEADY
+    if old.jumped[0] != STEADY or old.ready[0] == 0.0:
+        control.dt_before = 0.0
+    error = local_error(own, ours, scene.end, size, h, jumps)
     choose_next(control, h, error, 0 if jumps else 2)
     if error > 1.0 and h > control.dt_min:
         copy_books(ours.kept, scene.books)
         return REJECTED
+    if error > 1.0 and not jumps and bursts(own, ours, scene.end, size, h):
+        control.bursts = 1
+        return STEP_UNDERFLOW
     for j in range(ours.moved.size):
         ours.moved[j] += own.it.delta[j]
         ours.size[j] = max(ours.size[j], abs(ours.moved[j]))
+        ours.change[j] = new.w[j] - own.it.w_0[j]
+    control.dt_before = h
     info.t_new, info.error = t_new, error
     return OK
 
@@ -104,9 +124,31 @@ def local_error(own, ours, end, size, h, jumps):
         change = max(jump, abs((new.a[j] - new.w[j]) / sigma) if abs(sigma) > 1e-3 else 0.0)
         e = factor * change + (h * abs(new.W[j]) if jumps else 0.0)
         worst = max(worst, over(e, control.rtol * max(ours.size[j], SMALL_PART * farthest / root)))
-        if jumps:
-            worst = max(worst, over(h * jump, control.rtol * max(ours.speed[j], SMALL_PART * fastest / root)))
+        e = h * jump
+        if not jumps:
+            e = control.velocity * h * second_change(control, ours.change[j], new.w[j] - it.w_0[j], h)
+        worst = max(worst, over(e, control.rtol * max(ours.speed[j], SMALL_PART * fastest / root)))
     return worst
+
+
+@phase
+def second_change(control, before, change, h):
+    """h^2 d^2 w/dt^2, from the changes of w in this step and in the one before; 0 where that is not known."""
+    if control.dt_before == 0.0:
+        return 0.0
+    return abs(change / h - before / control.dt_before) * 2.0 * h * h / (h + control.dt_before)
+
+
+@phase
+def bursts(own, ours, end, size, h):
+    """Whether a body in motion is torn away in the shortest step: its acceleration changes by what its velocity is in no time. (Where a
+    force jumps velocities hardly change in such a step; at a start from rest nothing has moved yet.)"""
+    w = memory(end.own, size.n_u, size.n_rows).w
+    for j in range(size.n_u):
+        way = abs(ours.moved[j])
+        if h * abs(w[j] - own.it.w_0[j]) > BURST * ours.speed[j] and way > FAR * h * ours.speed[j]:
+            return True
+    return False
 
 
 @phase

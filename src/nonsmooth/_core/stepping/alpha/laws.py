@@ -12,7 +12,7 @@ from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.laws.solve_laws import call_solver
 from nonsmooth._core.records.laws import CONSTRAINT, FREE, HALF_LINE, INACTIVE
 from nonsmooth._core.records.scene import scene_at, state_at
-from nonsmooth._core.records.status import NON_FINITE, OK, UNCONVERGED, ZERO_DIRECTION
+from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK, UNCONVERGED, ZERO_DIRECTION
 from nonsmooth._core.stepping.alpha.motion import (
     add_times,
     call_solve,
@@ -355,7 +355,10 @@ def assemble(own, size, WT, bounds, info):
             return NON_FINITE
         if not G[k, k] > 0.0:
             info.law = own.law_of[i]
-            return ZERO_DIRECTION
+            info.residual = weights.error / max(weights.scale, 1e-300)
+            return (
+                IMPLICIT_UNSOLVED if slots.size[s] > 0.0 else ZERO_DIRECTION
+            )  # the tangent leads astray, or there is no direction
     return OK
 
 

@@ -18,9 +18,12 @@ import numpy as np
 from nonsmooth._core.jit import address_record, by_reference, caller, float64, int64, phase, scalars
 from nonsmooth._core.records.problem import EXAMPLE as PROBLEM
 from nonsmooth._core.records.problem import Problem
+from nonsmooth._core.records.status import OWN
 
 # forms of the constraints
 P, V, A, PV, GGL, PVV, PVA = range(7)
+#: The scheme's own status: a contact strikes, and the form has no impacts.
+STRIKES = OWN
 # levels of a slot
 POSITION, VELOCITY, ACCELERATION = range(3)
 # where contacts act
@@ -151,7 +154,7 @@ class Alpha(NamedTuple):
     la: np.ndarray  # multipliers of the tangent: none
     Z: np.ndarray  # M^-1 W, one row each
     Z_known: np.ndarray
-    Z_0: np.ndarray  # directions of (73a)
+    Z_0: np.ndarray  # M^-1 W at the begin, directions of (73a)
     Y: np.ndarray  # A^-1 W, of the sub-problems of Algorithm 1
     Y_known: np.ndarray
     g_J: np.ndarray

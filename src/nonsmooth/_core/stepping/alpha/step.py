@@ -25,7 +25,8 @@ equation, with its three multipliers per contact condensed once. Rows without a 
 nonholonomic) move delta by half a step of what they do to v_1.
 
 Smooth forms: P (index 3) and V (index 2) have one multiplier, nu* = beta' lambda and Lambda* = gamma' lambda; A (index 1) the same
-with the constraint on acceleration level, (71c); PV is (74), PV-GGL (73) with U = W(q_0) nu; PVA is (70).
+with the constraint on acceleration level, (71c); PV is (74), PV-GGL (73) with M(q_0) U = W(q_0) nu (as printed, without the mass, what
+it does depends on units, and in millimetres it has no solution); PVA is (70).
 """
 
 from nonsmooth._core.jit import kernel, phase
@@ -33,7 +34,16 @@ from nonsmooth._core.records.laws import CONSTRAINT, LOWER, UPPER
 from nonsmooth._core.records.scene import STEP, scene_at, state_at
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK, UNCONVERGED
 from nonsmooth._core.stepping.alpha.laws import begin_laws, forecast, write_laws
-from nonsmooth._core.stepping.alpha.motion import FIRST, FRESH, KEPT, predict, row_times, weights_of
+from nonsmooth._core.stepping.alpha.motion import (
+    FIRST,
+    FRESH,
+    KEPT,
+    call_solve,
+    left_alone,
+    predict,
+    row_times,
+    weights_of,
+)
 from nonsmooth._core.stepping.alpha.records import (
     BROKEN,
     GGL,
@@ -43,6 +53,7 @@ from nonsmooth._core.stepping.alpha.records import (
     PVA,
     PVV,
     STEADY,
+    STRIKES,
     ZERO,
     alpha_at,
     call_part,
@@ -57,6 +68,7 @@ from nonsmooth._core.stepping.alpha.smooth import (
     WITH_JOINTS,
     free_accelerations,
     modes_at_start,
+    terms_of,
 )
 from nonsmooth._core.stepping.books import book_gaps, book_solve, go_on_unsolved
 from nonsmooth._core.stepping.phases import first_change
@@ -67,6 +79,7 @@ STAGNANT = 1e-6  # ... and after many iterations with tangents of their own: sti
 LATE = 6  # from this iteration on every one has a tangent of its own
 SLOW = 0.02  # an iteration that gains less asks for a new tangent
 BLUR = 1e-15  # of a time: on which side of a breakpoint it lies
+GENTLE = 1e-9  # of its terms: a relative velocity that is none
 BEGIN, MOVED = 0, 1
 
 
@@ -184,6 +197,7 @@ def begin_step(at_scene, at_state, t, _):
         if x.form == GGL:
             for j in range(size.n_u):
                 own.Z_0[i, j] = scene.work.WT[i, j]
+            call_solve(own.at.solve, own.at.mass_factors, own.Z_0[i])
     for i in range(own.bounds_0.size):
         own.bounds_0[i] = scene.work.bounds[i]
     if starts_anew(old, x):
@@ -286,13 +300,15 @@ def finish_step(at_scene, at_state, t, newton):
         asked = WITH_CONTACTS if form == PVA else ON_VELOCITY_LEVEL
         status = call_part(own.at.accelerate, at_scene, at_state, t_1, asked)
     elif form < PVV:
+        if strikes(own, size, begin, end, scene.work):
+            return STRIKES
         multipliers_of_impulses(own, end.P)
     if form == PVA and not own.options.apart:
         reversals(own, model, begin.modes, end.modes)
     status = go_on_unsolved(scene, status, t_1)
     if status != OK:
         return status
-    remember(own, size, end, new)
+    remember(own, size, model.laws.link, end, new)
     new.ready[0], new.newton[0], new.dt[0] = 1.0, newton, own.weights.dt
     new.jumped[0] = jumped(own, size, begin, end)
     info.iterations = newton
@@ -317,6 +333,21 @@ def reversals(own, model, before, after):
 
 
 @phase
+def strikes(own, size, begin, end, work):
+    """Whether a contact closes faster than two steps of its acceleration make it: an impact, which forms of one multiplier do not have."""
+    it, rows, dt = own.it, own.rows, own.weights.dt
+    start, columns = own.W_start, own.W_columns
+    for l in range(size.n_N):
+        if begin.modes[l] == CONSTRAINT or (end.modes[l] != CONSTRAINT and not work.g[l] < 0.0):
+            continue
+        pull = max(terms_of(start, columns, work.WT, l, it.w_0), terms_of(start, columns, work.WT, l, it.y))
+        blur = GENTLE * (terms_of(start, columns, work.WT, l, begin.u) + abs(work.zeta[l]))
+        if rows.gamma_0[l] < -(2.0 * dt * pull + blur):
+            return True
+    return False
+
+
+@phase
 def multipliers_of_impulses(own, P):
     """lambda = Lambda*/gamma' of the forms with one multiplier, and v' = y + M^-1 W lambda."""
     it, rows = own.it, own.rows
@@ -330,7 +361,7 @@ def multipliers_of_impulses(own, P):
 
 
 @phase
-def remember(own, size, end, new):
+def remember(own, size, link, end, new):
     """What the next step starts from; U, W, Lambda, nu and the sets, as they are shown in results."""
     x, it, rows, slots, weights = own.options, own.it, own.rows, own.slots, own.weights
     carry_over(own, size, new)
@@ -339,7 +370,8 @@ def remember(own, size, end, new):
         new.W[j] = it.v[j] - it.v_hat[j] - weights.gamma * it.w[j]
     first = first_velocity_slot(size)
     for i in range(size.n_rows):
-        new.La[i] = end.P[i] - rows.La_hat[i] - weights.gamma * rows.lam[i]
+        alone = left_alone(own, link, i, size.n_N)
+        new.La[i] = end.P[i] - weights.gamma * rows.lam[i] - (0.0 if alone else rows.La_hat[i])
         new.nu[i] = new.sets[i] = 0.0
         if slots.acts[first + i] and slots.place[first + i] >= 0:
             new.sets[i] = 2.0
@@ -348,7 +380,9 @@ def remember(own, size, end, new):
     for s in range(first):
         i = slots.row[s]
         if slots.acts[s]:
-            new.nu[i] = slots.reach_delta[s] * slots.mu[s] - rows.nu_hat[i] - weights.beta * rows.lam[i]
+            new.nu[i] = slots.reach_delta[s] * slots.mu[s] - weights.beta * rows.lam[i]
+            if not left_alone(own, link, i, size.n_N):
+                new.nu[i] -= rows.nu_hat[i]
             if s >= size.n_N or own.closed[s] == 1:
                 new.sets[i] += 1.0
 
