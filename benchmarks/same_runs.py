@@ -50,7 +50,7 @@ def run(name, method, steps):
             audit=False,
             method=ASKED[method](dt),
         )
-    except ns.NonsmoothError as error:
+    except ns.errors.NonsmoothError as error:
         partial = getattr(error, "partial", None)
         if partial is None:
             return np.array([[np.nan]])

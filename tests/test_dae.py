@@ -5,7 +5,13 @@ import pytest
 from scipy.integrate import quad, solve_ivp
 
 import nonsmooth as ns
-from nonsmooth.errors import InconsistentStateError, InputError, ModelError, NoSolutionError, RangeError
+from nonsmooth.errors import (
+    InconsistentStateError,
+    InputError,
+    ModelError,
+    NoSolutionError,
+    RangeError,
+)
 
 
 def pendulum(t, y, z):
@@ -134,3 +140,46 @@ def test_the_error_is_estimated(method):
     true = np.max(np.abs(run.y[:, -1] - exact))
     assert 0.3 * true <= np.max(run.error_estimate.y) <= 3.0 * true
     assert "error" in run.summary()
+
+
+@pytest.mark.parametrize(("length", "time"), [(1.0, 1e-6), (1e6, 1e-3), (1e-3, 1e3)])
+def test_units_in_which_what_starts_from_rest_becomes_fast(length, time):
+    """A pendulum from rest: velocities begin at zero, whatever their unit."""
+    g = 9.81 * length / time**2
+
+    def fun(t, y, z):
+        return np.array([y[2], y[3], -z[0] * y[0], -z[0] * y[1] - g])
+
+    def rod(t, y):
+        return (y[0] ** 2 + y[1] ** 2) / length**2 - 1.0
+
+    atol = 1e-10 * np.array([length, length, length / time, length / time])
+    for start in ([1.0, 0.0, 0.0, 0.0], [1.0, 0.0, -4e-15, 0.0]):  # (or but for rounding)
+        y0 = np.array(start) * [length, length, length / time, length / time]
+        run = ns.solve_dae(fun, rod, (0, time), y0, method="DOP853", rtol=1e-9, atol=atol)
+        exact = ns.solve_ivp(
+            lambda t, s: [s[1], -9.81 * np.sin(s[0])],
+            (0, 1),
+            [np.pi / 2, 0.0],
+            "DOP853",
+            rtol=1e-12,
+            atol=1e-13,
+        )
+        angle = exact.y[0, -1]
+        np.testing.assert_allclose(run.y[:2, -1] / length, [np.sin(angle), -np.cos(angle)], atol=1e-7)
+        assert float(run.error_estimate) < 1e-7
+
+
+@pytest.mark.parametrize("method", ["RK45", "Radau"])
+def test_functions_that_end_to_be_finite_are_named(method):
+    """The run goes up to there, and says what it met."""
+    roots, jumps = (
+        ns.solve_dae(fun, constraint, (0, 2), [0.0], method=method)
+        for fun, constraint in (
+            (lambda t, y, z: np.array([z[0] * np.sqrt(1.0 - t)]), lambda t, y: y[0] - np.sin(t)),
+            (lambda t, y, z: np.array([z[0]]), lambda t, y: y[0] + (np.nan if t > 1.0 else 0.0)),
+        )
+    )
+    assert roots.t[-1] == pytest.approx(1.0, abs=1e-6) and 0.0 < jumps.t[-1] <= 1.0
+    for run, name in ((roots, "`fun`"), (jumps, "`constraint`")):
+        assert not run.success and name in run.message and "finite" in run.message.replace("nan", "finite")

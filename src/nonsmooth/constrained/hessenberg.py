@@ -24,6 +24,7 @@ from nonsmooth.errors import InputError, ModelError, NoSolutionError, ShapeError
 
 EPS = np.finfo(float).eps
 SIXTH = ((1.0, 0.75), (2.0, -0.15), (3.0, 1.0 / 60.0))  # central difference: node, weight
+NOTHING = 1e-13  # part of the largest component that is rounding
 PART = 1e-2  # of the time scale, over which differences are taken
 CONFLICT = 1e-5  # part of its terms that S' may miss
 MOST = 20  # Newton iterations for z
@@ -52,12 +53,30 @@ class Hessenberg:
     ):
         self.f, self.g, self.rate_given = f, g, rate
         self.n, self.m, self.sigma, self.span = y.size, z.size, sigma, span
-        self.scale = np.abs(y)
         self.z = z.copy()
+        self.scale = self._sizes_at_start(t, y)
         self.complex_g = self._complex_steps(g, t, y)
         self.complex_rate = rate is not None and self._complex_steps(rate, t, y)
         self.second = np.zeros(self.m, dtype=bool)
+        self.not_finite = ""  # the function that was not finite last
         self._orders(t, y)
+
+    def _sizes_at_start(self, t, y) -> np.ndarray:
+        """Sizes of the components: what they are, or what they become in the time scale of the others (a pendulum that starts from rest has
+        velocities none the less, in whatever units). Zero where neither is known."""
+        size, slope = np.abs(y), np.abs(self.f(t, y, self.z))
+        # what becomes a million times its size within the run began at zero, but for rounding
+        known = size >= 1e-6 * slope * self.span
+        short = 1e-6 * self.span
+        bend = (
+            np.abs(self.f(t + short, y + short * self.f(t, y, self.z), self.z) - self.f(t, y, self.z)) / short
+        )
+        fastest, turn = (
+            np.max(slope[known] / np.maximum(size[known], 1e-300), initial=0.0),
+            np.max(bend, initial=0.0),
+        )
+        turning = np.sqrt(turn / np.max(size)) if size.any() else 0.0
+        return np.maximum(size, slope / max(fastest, turning, 1.0 / self.span))
 
     # -- derivatives along the motion ----------------------------------------------------------------------------------
 
@@ -129,7 +148,7 @@ class Hessenberg:
         share = np.max(np.abs(by_z) / weight[:, None], axis=0)
         if np.any(share == 0.0):
             raise ModelError(
-                f"z[{int(np.argmin(share))}] does not appear in `fun`: the constraints cannot determine it."
+                f"z[{int(np.argmin(share))}] does not appear in `fun` at the start: the constraints cannot determine it there."
             )
         self.unit = np.maximum(pace / share, np.abs(self.z))
         terms = np.abs(by_y) @ np.abs(by_z)
@@ -148,13 +167,10 @@ class Hessenberg:
                 )
 
     def weights(self, y) -> np.ndarray:
-        """Size of each component of y, never zero."""
+        """Size of each component of y, never zero; one that is nothing but rounding beside the largest is as large as that."""
         self.scale = np.maximum(self.scale, np.abs(y))
-        return np.where(
-            self.scale > 0,
-            self.scale,
-            max(float(np.max(self.scale, initial=0.0)), 1e-300) if self.scale.any() else 1.0,
-        )
+        largest = float(np.max(self.scale, initial=0.0)) or 1.0
+        return np.where(self.scale > NOTHING * largest, self.scale, largest)
 
     def by_input(self, t, y, z, base, part) -> np.ndarray:
         """dS'/dz, shape (m, m), by differences over `part` of the size of z: exact where f is linear in z."""
@@ -168,9 +184,12 @@ class Hessenberg:
     # -- input ---------------------------------------------------------------------------------------------------------
 
     def input(self, t, y) -> np.ndarray:
-        """z of (3.24), by Newton's method from the last one."""
+        """z of (3.24), by Newton's method from the last one; NaN where the functions are."""
         z, part = self.z.copy(), 1.0
         miss, before = self.surface_rate(t, y, z), np.inf
+        if not np.all(np.isfinite(miss)):
+            self.not_finite = "constraint" if np.all(np.isfinite(self.f(t, y, z))) else "fun"
+            return np.full(self.m, np.nan)
         for _ in range(MOST):
             matrix = self.by_input(t, y, z, miss, part)
             step = _solved(matrix * self.unit, miss) * self.unit
@@ -196,7 +215,8 @@ class Hessenberg:
 
     def field(self, t, y):
         """y' of the underlying ordinary equations."""
-        return self.f(t, y, self.input(t, y))
+        z = self.input(t, y)
+        return self.f(t, y, z) if np.all(np.isfinite(z)) else np.full(self.n, np.nan)
 
     # -- constraints ---------------------------------------------------------------------------------------------------
 
@@ -250,7 +270,9 @@ class Hessenberg:
 
 
 def _solved(matrix, right) -> np.ndarray:
-    """Least-squares solution with rows scaled to size one; dependent rows are found by their singular values."""
+    """Least-squares solution with rows scaled to size one; dependent rows are found by their singular values. NaN where these are."""
+    if not np.all(np.isfinite(matrix)):
+        return np.full(matrix.shape[1], np.nan)
     size = np.max(np.abs(matrix), axis=1, initial=0.0)
     size = np.where(size > 0, size, 1.0)
     return np.linalg.lstsq(matrix / size[:, None], right / size, rcond=1e-11)[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nonsmooth.errors import NonFiniteStateError
 from nonsmooth.events.run import SwitchedRun
 
 #: Adjustments up to this many tolerances are what a step may be off.
@@ -31,6 +32,13 @@ class ConstrainedRun(SwitchedRun):
             self.pending.y[k] = self.system.project(self.pending.t[k], self.pending.y[k])
         self.pending.y[-1] = y
         self.solver.step.K[0] = self.bound.f(self.t, y)
+
+    def fail(self, error) -> None:
+        if isinstance(error, NonFiniteStateError) and self.system.not_finite == "constraint":
+            error = NonFiniteStateError(
+                f"`constraint` or a derivative of it is not finite beyond t = {self.t:.9g} (differences reach ahead), whatever the step."
+            )
+        super().fail(error)
 
     def weigh(self, y) -> None:
         """The adjustment in tolerances."""
