@@ -1,7 +1,7 @@
 """Derivatives of user functions: given, by the complex step, or by Richardson-extrapolated differences.
 
 The complex step  df/dx_j = Im f(x + i h e_j) / h  is exact to rounding for analytic code, and silently wrong for code
-that takes absolute values or norms, or odd powers of negative numbers (compiled by way of logarithms). It is therefore used only
+that takes absolute values or norms (whole powers are multiplications, see `_core.compiler.powers`). It is therefore used only
 where the function compiles for complex input *and* its derivatives agree with differences in random directions at the start, at
 two points nearby and at two far away, where signs differ. (Code that compiles for complex input cannot branch on it: what holds at
 these points holds everywhere.) Otherwise

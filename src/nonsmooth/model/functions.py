@@ -23,6 +23,7 @@ import numpy as np
 from nonsmooth._core.calls.model_functions import ModelFunction
 from nonsmooth._core.calls.python_functions import python_function
 from nonsmooth._core.calls.rows import WHOLE, rows_of
+from nonsmooth._core.compiler import powers  # noqa: F401  (tells Numba)
 from nonsmooth._core.jit import (
     COMPLEX_MATRIX,
     COMPLEX_VECTOR,
