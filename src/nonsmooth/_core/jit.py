@@ -24,10 +24,12 @@ from nonsmooth._core.compiler.arrays import (
     floats_at,
     matrix_at,
     new_cell,
+    own,
     parameter_unpacker,
     put,
     static_array,
     word,
+    words,
 )
 from nonsmooth._core.compiler.atomics import atomic_add, atomic_load, atomic_replace
 from nonsmooth._core.compiler.calls import (
@@ -112,6 +114,7 @@ __all__ = [
     "noinline",
     "numba_errors",
     "objmode",
+    "own",
     "parameter_unpacker",
     "phase",
     "put",
@@ -124,6 +127,7 @@ __all__ = [
     "void",
     "with_record",
     "word",
+    "words",
 ]
 
 

@@ -198,13 +198,16 @@ class Differentiator:
     # -- builders ---------------------------------------------------------------------------------------------------
 
     def _complex(self, f, variable, offset, m, n):
-        work = [np.zeros(size, complex) for size in (self.q0.size, self.u0.size, m)]
-        words = [f, m, int(variable == "q"), *work]
+        words = self._complex_words(f, variable, m)
         return rows_of([(ModelFunction(jacobians.complex_jacobian, MATRIX, words), offset, m)], MATRIX)
 
     def _time_complex(self, f, offset, m):
-        work = [np.zeros(size, complex) for size in (self.q0.size, self.u0.size, m)]
-        return rows_of([(ModelFunction(jacobians.complex_rate, VECTOR, [f, m, 0, *work]), offset, m)], VECTOR)
+        words = self._complex_words(f, "t", m)
+        return rows_of([(ModelFunction(jacobians.complex_rate, VECTOR, words), offset, m)], VECTOR)
+
+    def _complex_words(self, f, variable, m):
+        q, u, value = (np.zeros(size, complex) for size in (self.q0.size, self.u0.size, m))
+        return jacobians.ByComplexStep(f, m, int(variable == "q"), q, u, value)
 
     def _differences(self, f: UserFunction, variable, offset, m, n, factor):
         function = ModelFunction(
@@ -220,8 +223,11 @@ class Differentiator:
         chosen = np.array([factor])
         self._chosen.append((f, variable, chosen))  # and again for other starts and parameters
         value = f.writer(self.q0, self.u0, self.t0)
-        work = [np.zeros(size) for size in (self.q0.size, self.u0.size, m, m, m)]
-        return [value, m, int(variable == "q"), *work, self.scales[variable], chosen, self.pieces.cell]
+        q, u, plus, minus, coarse = (np.zeros(size) for size in (self.q0.size, self.u0.size, m, m, m))
+        return jacobians.ByDifferences(
+            value, m, int(variable == "q"), q, u, plus, minus, coarse, scales=self.scales[variable], factor=chosen,
+            pieces=self.pieces.cell,
+        )  # fmt: skip
 
 
 def _richardson(f, x, move):

@@ -13,25 +13,29 @@ from nonsmooth.model.functions import COMPILE_ERRORS, compilable, say_callback
 
 def at_rest(writer, n_u, differentiator):
     """Value of a nonholonomic constraint at u = 0: its zeta."""
-    return ModelFunction(combined.at_rest, VECTOR, [writer, np.zeros(n_u)])
+    return ModelFunction(combined.at_rest, VECTOR, combined.AtRest(writer, np.zeros(n_u)))
 
 
 def times_kinematics(by_q, kinematics, offset, m, n_q, n_u, differentiator):
     """dg/dq B in rows that begin at `offset`."""
     product = ModelFunction(
-        combined.times_kinematics, MATRIX, [by_q, kinematics, np.zeros((m, n_q)), np.zeros((n_q, n_u))]
+        combined.times_kinematics,
+        MATRIX,
+        combined.Product(by_q, kinematics, np.zeros((m, n_q)), np.zeros((n_q, n_u))),
     )
     return rows_of([(product, offset, m)], MATRIX)
 
 
 def symmetric_bounds(limit, row, dim, n_rows, count=1):
     """-limit and limit for `dim` rows of each of `count` laws behind each other; `limit` writes one value for each."""
-    return ModelFunction(combined.symmetric_bounds, VECTOR, [limit, np.zeros(count), row, dim, n_rows, count])
+    words = combined.Symmetric(limit, np.zeros(count), row, dim, n_rows, count)
+    return ModelFunction(combined.symmetric_bounds, VECTOR, words)
 
 
 def fixed_bounds(lower, upper, row, dim, n_rows):
     """Lower and upper bound of `dim` rows."""
-    return ModelFunction(combined.fixed_bounds, VECTOR, [np.array([lower, upper], float), row, dim, n_rows])
+    words = combined.Fixed(np.array([lower, upper], float), row, dim, n_rows)
+    return ModelFunction(combined.fixed_bounds, VECTOR, words)
 
 
 def dispatch(law, dim, function, name, rest):

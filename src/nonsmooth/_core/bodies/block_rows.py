@@ -19,7 +19,7 @@ from nonsmooth._core.bodies.frames import place, position, rotation, spin, veloc
 from nonsmooth._core.bodies.point_rows import add_pair
 from nonsmooth._core.bodies.table import clear_row, table_at
 from nonsmooth._core.bodies.vectors import cross, dot, minus, norm, plus, times, turned, turned_back, vector
-from nonsmooth._core.jit import MATRIX, VECTOR, kernel, phase, with_record, word
+from nonsmooth._core.jit import MATRIX, VECTOR, kernel, own, phase, with_record
 
 #: Numbers of a row in p: point of a, middle of the block in b, half edges, rho + r (gap) or rho (sliding), which tangent (sliding).
 POINT, MIDDLE, HALF, REACH, WHICH = 0, 3, 6, 9, 10
@@ -86,7 +86,7 @@ def rate_of(table, k, q, u, R_b, p_a, v_a):
 @kernel(with_record(VECTOR), part=True)
 def block_value(t, q, u, p, out, record):
     """g."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         distance = block(table, k, q, p)[4]
         out[table.row[k]] = distance - p[table.at[k] + REACH]
@@ -95,7 +95,7 @@ def block_value(t, q, u, p, out, record):
 @kernel(with_record(MATRIX), part=True)
 def block_directions(t, q, u, p, out, record):
     """Rows of W^T."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, p_a, _, _, n = block(table, k, q, p)
         clear_row(table, k, out)
@@ -105,7 +105,7 @@ def block_directions(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def block_kappa(t, q, u, p, out, record):
     """n . y'' + n' . y'."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         a, b = table.a[k], table.b[k]
         R_a, R_b, p_a, y, distance, n = block(table, k, q, p)
@@ -125,7 +125,7 @@ def block_kappa(t, q, u, p, out, record):
 @kernel(with_record(MATRIX), part=True)
 def along_block_directions(t, q, u, p, out, record):
     """Rows of W^T."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, p_a, _, _, n = block(table, k, q, p)
         N = turned(R_b, n)
@@ -138,7 +138,7 @@ def along_block_directions(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def along_block_kappa(t, q, u, p, out, record):
     """d/dt(W^T) u."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         rho, which, h = p[table.at[k] + REACH], p[table.at[k] + WHICH], vector(p, table.at[k] + HALF)
         R_a, R_b, p_a, y, distance, n = block(table, k, q, p)

@@ -25,11 +25,13 @@ from nonsmooth._core.bodies.vectors import (
     vector,
 )
 from nonsmooth._core.calls.model_functions import call_vector
-from nonsmooth._core.jit import VECTOR, floats_at, kernel, phase, with_record, word
+from nonsmooth._core.jit import VECTOR, floats_at, kernel, own, phase, with_record, words
 
 #: Numbers in p: points of both bodies, R_0 row by row, angle at the start (plane), K and C row by row.
 S_A, S_B, R_0, ANGLE_0, K, C = 0, 3, 6, 15, 16, 52
 NUMBERS = 88
+#: A bushing whose law is a function of the user; scratch for s, s' and f, of so many components each.
+ByLaw, by_law_at = words("ByLaw", "table function scratch components")
 
 
 @phase
@@ -93,7 +95,7 @@ def rows_times(p, at, x, y):
 @kernel(with_record(VECTOR), part=True)
 def bushings(t, q, u, p, out, record):
     """f = K s + C s'."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         at = table.at[k]
         d, theta, d_1, theta_1, of_B = deformed(table, k, q, u, p)
@@ -116,15 +118,16 @@ def fill(x, at, d, theta, in_plane):
 
 @kernel(with_record(VECTOR), part=True)
 def bushing_by_function(t, q, u, p, out, record):
-    """f = law(t, s, s'). Record: code, table, function, (s | s' | f), how many components."""
-    n = word(record, 4)
-    table, x = table_at(word(record, 1)), floats_at(word(record, 3), 3 * n)
+    """f = law(t, s, s')."""
+    law = by_law_at(record)
+    n = law.components
+    table, x = table_at(law.table), floats_at(law.scratch, 3 * n)
     in_plane = table.frames.dim[table.b[0]] == 2
     d, theta, d_1, theta_1, of_B = deformed(table, 0, q, u, p)
     fill(x, 0, d, theta, in_plane)
     fill(x, n, d_1, theta_1, in_plane)
     f = x[2 * n :]
-    call_vector(word(record, 2), t, x[0:n], x[n : 2 * n], p, f)
+    call_vector(law.function, t, x[0:n], x[n : 2 * n], p, f)
     f_d, f_theta = (f[0], f[1], 0.0), (0.0, 0.0, f[2])
     if not in_plane:
         f_d, f_theta = vector(f, 0), vector(f, 3)

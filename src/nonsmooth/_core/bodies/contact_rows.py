@@ -17,7 +17,7 @@ from nonsmooth._core.bodies.point_rows import S_A, S_B, add_pair, ends
 from nonsmooth._core.bodies.table import clear_row, table_at
 from nonsmooth._core.bodies.turning_rows import add_couple
 from nonsmooth._core.bodies.vectors import cross, dot, inverse_norm, minus, norm, plus, times, turned, vector
-from nonsmooth._core.jit import MATRIX, VECTOR, kernel, phase, with_record, word
+from nonsmooth._core.jit import MATRIX, VECTOR, kernel, own, phase, with_record
 
 #: Numbers of a row in p. FLAT: normal and tangent in a, point of b, radius. ROUND: points, rho, which tangent (0: plane, 1, 2).
 FLAT_N, FLAT_T, FLAT_S, FLAT_R = 0, 3, 6, 9
@@ -61,7 +61,7 @@ def flat_place(table, k, q, p):
 @kernel(with_record(MATRIX), part=True)
 def flat_directions(t, q, u, p, out, record):
     """Rows of W^T."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, _, T, _, P = flat_place(table, k, q, p)
         clear_row(table, k, out)
@@ -71,7 +71,7 @@ def flat_directions(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def flat_kappa(t, q, u, p, out, record):
     """d/dt(W^T) u."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, N, T, p_b, P = flat_place(table, k, q, p)
         w_a = spin(table, table.a[k], R_a, u)
@@ -120,7 +120,7 @@ def round_place(table, k, q, p):
 @kernel(with_record(MATRIX), part=True)
 def round_directions(t, q, u, p, out, record):
     """Rows of W^T."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, p_a, _, N, _ = round_place(table, k, q, p)
         P = plus(p_a, times(p[table.at[k] + ROUND_RHO], N))
@@ -141,7 +141,7 @@ def round_rates(table, k, q, u, p):
 @kernel(with_record(VECTOR), part=True)
 def round_kappa(t, q, u, p, out, record):
     """d/dt(W^T) u."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         rho, which = p[table.at[k] + ROUND_RHO], p[table.at[k] + ROUND_WHICH]
         R_a, R_b, p_a, N, v_a, N_dot = round_rates(table, k, q, u, p)
@@ -153,7 +153,7 @@ def round_kappa(t, q, u, p, out, record):
 @kernel(with_record(MATRIX), part=True)
 def rolling_directions(t, q, u, p, out, record):
     """Rows of W^T of T . (w_b - w_a)."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, _, _, N, _ = round_place(table, k, q, p)
         T, _ = round_tangent(p[table.at[k] + ROUND_WHICH], N, N)
@@ -164,7 +164,7 @@ def rolling_directions(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def rolling_kappa(t, q, u, p, out, record):
     """T' . (w_b - w_a)."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, _, N, _, N_dot = round_rates(table, k, q, u, p)
         _, T_dot = round_tangent(p[table.at[k] + ROUND_WHICH], N, N_dot)

@@ -12,7 +12,7 @@ from nonsmooth._core.bodies.table import table_at
 from nonsmooth._core.bodies.turning_rows import NO_FORCE, angle_between, angle_torque, carried_axes, rates
 from nonsmooth._core.bodies.vectors import cross, dot, minus, norm, plus, times, turned, vector
 from nonsmooth._core.calls.model_functions import call_vector
-from nonsmooth._core.jit import VECTOR, floats_at, kernel, phase, with_record, word
+from nonsmooth._core.jit import VECTOR, floats_at, kernel, own, phase, with_record, words
 
 #: Numbers in p. SPRING: points of both bodies (as in `point_rows`), stiffness, length, damping.
 SPRING_K, SPRING_LENGTH, SPRING_C = 6, 7, 8
@@ -23,6 +23,9 @@ TORSION_NUMBERS = 12
 #: LOAD: point of the body, whether the load turns with it, force, torque.
 LOAD_AT, LOAD_CARRIED, LOAD_F, LOAD_T = 0, 3, 4, 7
 LOAD_NUMBERS = 10
+
+#: One element whose law is a function of the user, with scratch for what that sees and says.
+ByFunction, by_function_at = words("ByFunction", "table function scratch")
 
 
 @phase
@@ -36,7 +39,7 @@ def pull(table, k, q, p, tension, d, length, d_dot, out):
 @kernel(with_record(VECTOR), part=True)
 def springs(t, q, u, p, out, record):
     """Springs with dampers."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         _, d, d_dot, _, _ = motion(table, k, q, u, p)
         length, at = norm(d), table.at[k]
@@ -68,7 +71,7 @@ def angle_rate(table, k, q, u, p):
 @kernel(with_record(VECTOR), part=True)
 def torsion_springs(t, q, u, p, out, record):
     """Torsion springs with dampers."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         at = table.at[k]
         theta = angle_between(table, k, q, p, p[at + TORSION_ANGLE])
@@ -91,7 +94,7 @@ def apply_load(table, k, q, p, F, T, out):
 @kernel(with_record(VECTOR), part=True)
 def loads(t, q, u, p, out, record):
     """Constant loads."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.b.size):
         at = table.at[k]
         apply_load(table, k, q, p, vector(p, at + LOAD_F), vector(p, at + LOAD_T), out)
@@ -102,33 +105,36 @@ def loads(t, q, u, p, out, record):
 
 @kernel(with_record(VECTOR), part=True)
 def load_by_function(t, q, u, p, out, record):
-    """A load of t and of the state of its body. Record: code, table of this load, function, its six values (force, torque)."""
-    table, value = table_at(word(record, 1)), floats_at(word(record, 3), 6)
+    """A load of t and of the state of its body; scratch for force and torque."""
+    law = by_function_at(record)
+    table, value = table_at(law.table), floats_at(law.scratch, 6)
     b = table.b[0]
     i, j = table.frames.at_q[b], table.frames.at_u[b]
     n_u = table.frames.size[b]
     kind = table.frames.kind[b]
     n_q = n_u + 1 if kind == SPATIAL or kind == TURNING else n_u
-    call_vector(word(record, 2), t, q[i : i + n_q], u[j : j + n_u], p, value)
+    call_vector(law.function, t, q[i : i + n_q], u[j : j + n_u], p, value)
     apply_load(table, 0, q, p, vector(value, 0), vector(value, 3), out)
 
 
 @kernel(with_record(VECTOR), part=True)
 def spring_by_function(t, q, u, p, out, record):
-    """A spring whose tension is a function of its length and rate. Record: code, table, function, (length | rate | tension)."""
-    table, x = table_at(word(record, 1)), floats_at(word(record, 3), 3)
+    """A spring whose tension is a function of its length and rate; scratch for all three."""
+    law = by_function_at(record)
+    table, x = table_at(law.table), floats_at(law.scratch, 3)
     _, d, d_dot, _, _ = motion(table, 0, q, u, p)
     x[0] = norm(d)
     x[1] = dot(d, d_dot) / x[0] if x[0] > 0.0 else 0.0
-    call_vector(word(record, 2), t, x[0:1], x[1:2], p, x[2:3])
+    call_vector(law.function, t, x[0:1], x[1:2], p, x[2:3])
     pull(table, 0, q, p, x[2], d, x[0], d_dot, out)
 
 
 @kernel(with_record(VECTOR), part=True)
 def torsion_by_function(t, q, u, p, out, record):
-    """A torsion spring whose torque is a function of angle and rate. Record: code, table, function, (angle | rate | torque)."""
-    table, x = table_at(word(record, 1)), floats_at(word(record, 3), 3)
+    """A torsion spring whose torque is a function of angle and rate; scratch for all three."""
+    law = by_function_at(record)
+    table, x = table_at(law.table), floats_at(law.scratch, 3)
     x[0] = angle_between(table, 0, q, p, p[table.at[0] + TORSION_ANGLE])
     x[1] = angle_rate(table, 0, q, u, p)
-    call_vector(word(record, 2), t, x[0:1], x[1:2], p, x[2:3])
+    call_vector(law.function, t, x[0:1], x[1:2], p, x[2:3])
     turn(table, 0, q, p, x[2], out)

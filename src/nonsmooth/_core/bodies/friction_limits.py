@@ -8,15 +8,15 @@ f is a force or torque in a joint, the coefficient mu at a contact. A constant l
 from math import exp, sqrt
 
 from nonsmooth._core.calls.model_functions import call_matrix
-from nonsmooth._core.jit import VECTOR, kernel, matrix_at, phase, with_record, word
+from nonsmooth._core.jit import VECTOR, kernel, matrix_at, phase, with_record, words
 
 #: Numbers of a limit in p.
 KINETIC, STATIC, SPEED, EXPONENT, VISCOUS = 0, 1, 2, 3, 4
 NUMBERS = 5
 
-# record: code, how many, (row, directions, place of its numbers in p) as floats, rows of all laws, writer of W^T of the rows of friction
-# or 0, the first of these rows, how many, scratch for them
-COUNT, TABLE, ROWS, DIRECTIONS, FIRST, SLIDING, SCRATCH = 1, 2, 3, 4, 5, 6, 7
+#: `count` limits, (row, directions, place of its numbers in p) as floats in `table`, among `n_rows` rows of all laws; the writer of W^T of
+#: the rows of friction or 0, the first of these rows, how many are `sliding`, scratch for them.
+Limits, limits_at = words("Limits", "count table n_rows directions first sliding scratch")
 
 
 @phase
@@ -43,15 +43,16 @@ def speed_of(WT, first, dim, u):
 @kernel(with_record(VECTOR), part=True)
 def set_limits(t, q, u, p, out, record):
     """-f and f in the rows of every limit."""
-    n, n_rows, varying = word(record, COUNT), word(record, ROWS), word(record, DIRECTIONS)
-    table = matrix_at(word(record, TABLE), n, 3)
-    WT = matrix_at(word(record, SCRATCH), word(record, SLIDING), u.size)
-    if varying != 0:
-        call_matrix(varying, t, q, u, p, WT)
-    for k in range(n):
+    own = limits_at(record)
+    table = matrix_at(own.table, own.count, 3)
+    WT = matrix_at(own.scratch, own.sliding, u.size)
+    varying = own.directions != 0
+    if varying:
+        call_matrix(own.directions, t, q, u, p, WT)
+    for k in range(own.count):
         row, dim, at = int(table[k, 0]), int(table[k, 1]), int(table[k, 2])
-        v = speed_of(WT, row - word(record, FIRST), dim, u) if varying != 0 else 0.0
+        v = speed_of(WT, row - own.first, dim, u) if varying else 0.0
         limit = limit_at(p, at, v)
         for i in range(row, row + dim):
             out[i] = -limit
-            out[n_rows + i] = limit
+            out[own.n_rows + i] = limit

@@ -14,7 +14,7 @@ import numpy as np
 from nonsmooth._core.bodies.frames import GROUND, SPATIAL, TURNING
 from nonsmooth._core.bodies.table import table_at
 from nonsmooth._core.bodies.vectors import cross, vector
-from nonsmooth._core.jit import MATRIX, VECTOR, by_reference, kernel, with_record, word
+from nonsmooth._core.jit import MATRIX, VECTOR, by_reference, kernel, own, with_record
 
 #: Numbers of a body in p: mass, inertia (xx, yy, zz, xy, xz, yz; in the plane the first); gravity stands once, at `row`.
 MASS, J = 0, 1
@@ -36,7 +36,7 @@ _, entries_at = by_reference(Entries(*(np.zeros(1, dtype=np.int64) for _ in rang
 @kernel(with_record(MATRIX), part=True)
 def mass_matrix(t, q, u, p, out, record):
     """M."""
-    entries = entries_at(word(record, 1))
+    entries = entries_at(own(record))
     out[:, :] = 0.0
     for k in range(entries.at.size):
         out[entries.rows[k], entries.columns[k]] += p[entries.at[k]]
@@ -45,7 +45,7 @@ def mass_matrix(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def mass_values(t, q, u, p, out, record):
     """Values of M on its pattern."""
-    entries = entries_at(word(record, 1))
+    entries = entries_at(own(record))
     out[:] = 0.0
     for k in range(entries.at.size):
         out[entries.place[k]] += p[entries.at[k]]
@@ -54,7 +54,7 @@ def mass_values(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def body_forces(t, q, u, p, out, record):
     """h of gravity and rotation; sets `out`, to which the other forces are added."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     out[:] = 0.0
     for k in range(table.b.size):
         b, at = table.b[k], table.at[k]
@@ -78,7 +78,7 @@ def body_forces(t, q, u, p, out, record):
 @kernel(with_record(MATRIX), part=True)
 def kinematics(t, q, u, p, out, record):
     """B in q' = B u."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     out[:, :] = 0.0
     for k in range(table.frames.kind.size):
         if table.frames.kind[k] == GROUND:

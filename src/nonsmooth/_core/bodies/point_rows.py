@@ -18,7 +18,7 @@ A row of W^T is a wrench on each body: the force n at p_b on body b, the opposit
 from nonsmooth._core.bodies.frames import add_wrench, place, position, rotation, spin, velocity
 from nonsmooth._core.bodies.table import clear_row, table_at
 from nonsmooth._core.bodies.vectors import cross, dot, inverse_norm, minus, norm, plus, times, turned, vector
-from nonsmooth._core.jit import MATRIX, VECTOR, kernel, phase, with_record, word
+from nonsmooth._core.jit import MATRIX, VECTOR, kernel, own, phase, with_record
 
 #: Numbers of a row in p: points of both bodies, direction (DISTANCE: its sign), constant.
 S_A, S_B, E, C = 0, 3, 6, 9
@@ -61,7 +61,7 @@ def motion(table, k, q, u, p):
 @kernel(with_record(VECTOR), part=True)
 def fixed_value(t, q, u, p, out, record):
     """e . d - c."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         _, _, p_a, p_b = ends(table, k, q, p)
         out[table.row[k]] = dot(vector(p, table.at[k] + E), minus(p_b, p_a)) - p[table.at[k] + C]
@@ -70,7 +70,7 @@ def fixed_value(t, q, u, p, out, record):
 @kernel(with_record(MATRIX), part=True)
 def fixed_directions(t, q, u, p, out, record):
     """Rows of W^T."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, p_a, p_b = ends(table, k, q, p)
         clear_row(table, k, out)
@@ -80,7 +80,7 @@ def fixed_directions(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def fixed_kappa(t, q, u, p, out, record):
     """e . d''."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         _, _, _, d_ddot, _ = motion(table, k, q, u, p)
         out[table.row[k]] = dot(vector(p, table.at[k] + E), d_ddot)
@@ -92,7 +92,7 @@ def fixed_kappa(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def carried_value(t, q, u, p, out, record):
     """E . d - c."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, _, p_a, p_b = ends(table, k, q, p)
         direction = turned(R_a, vector(p, table.at[k] + E))
@@ -102,7 +102,7 @@ def carried_value(t, q, u, p, out, record):
 @kernel(with_record(MATRIX), part=True)
 def carried_directions(t, q, u, p, out, record):
     """Rows of W^T: both forces act at p_b."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, _, p_b = ends(table, k, q, p)
         clear_row(table, k, out)
@@ -112,7 +112,7 @@ def carried_directions(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def carried_kappa(t, q, u, p, out, record):
     """E . d'' + 2 E' . d' + E'' . d."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, d, d_dot, d_ddot, w_a = motion(table, k, q, u, p)
         direction = turned(R_a, vector(p, table.at[k] + E))
@@ -126,7 +126,7 @@ def carried_kappa(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def distance_value(t, q, u, p, out, record):
     """sigma (|d| - c)."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         _, _, p_a, p_b = ends(table, k, q, p)
         out[table.row[k]] = p[table.at[k] + E] * (norm(minus(p_b, p_a)) - p[table.at[k] + C])
@@ -135,7 +135,7 @@ def distance_value(t, q, u, p, out, record):
 @kernel(with_record(MATRIX), part=True)
 def distance_directions(t, q, u, p, out, record):
     """Rows of W^T: sigma n."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, p_a, p_b = ends(table, k, q, p)
         d = minus(p_b, p_a)
@@ -148,7 +148,7 @@ def distance_directions(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def distance_kappa(t, q, u, p, out, record):
     """sigma (n . d'' + (d'.d' - (n.d')^2) / |d|)."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         _, d, d_dot, d_ddot, _ = motion(table, k, q, u, p)
         curvature = inverse_norm(d)

@@ -17,7 +17,7 @@ from math import atan2, floor, pi
 from nonsmooth._core.bodies.frames import add_wrench, plane_angle, rotation, spin
 from nonsmooth._core.bodies.table import clear_row, table_at
 from nonsmooth._core.bodies.vectors import cross, dot, minus, plus, times, turned, vector
-from nonsmooth._core.jit import MATRIX, VECTOR, kernel, phase, with_record, word
+from nonsmooth._core.jit import MATRIX, VECTOR, kernel, own, phase, with_record
 
 #: Numbers of a row in p. DOT: both directions, constant. ANGLE: two directions of a, one of b, sign, constant. SPIN: axis, sign.
 DOT_A, DOT_B, DOT_C = 0, 3, 6
@@ -66,7 +66,7 @@ def rates(E_a, E_b, w_a, w_b):
 @kernel(with_record(VECTOR), part=True)
 def dot_value(t, q, u, p, out, record):
     """E_a . E_b - c."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         _, _, E_a, E_b = pair_of_axes(table, k, q, p)
         out[table.row[k]] = dot(E_a, E_b) - p[table.at[k] + DOT_C]
@@ -75,7 +75,7 @@ def dot_value(t, q, u, p, out, record):
 @kernel(with_record(MATRIX), part=True)
 def dot_directions(t, q, u, p, out, record):
     """Rows of W^T."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, E_a, E_b = pair_of_axes(table, k, q, p)
         T = cross(E_a, E_b)
@@ -86,7 +86,7 @@ def dot_directions(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def dot_kappa(t, q, u, p, out, record):
     """E_a''.E_b + 2 E_a'.E_b' + E_a.E_b''."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, E_a, E_b = pair_of_axes(table, k, q, p)
         _, second = rates(E_a, E_b, spin(table, table.a[k], R_a, u), spin(table, table.b[k], R_b, u))
@@ -126,7 +126,7 @@ def angle_torque(E_1, E_2, E_b):
 @kernel(with_record(VECTOR), part=True)
 def angle_value(t, q, u, p, out, record):
     """sigma (theta - c)."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         at = table.at[k]
         theta = angle_between(table, k, q, p, p[at + ANGLE_C])
@@ -136,7 +136,7 @@ def angle_value(t, q, u, p, out, record):
 @kernel(with_record(MATRIX), part=True)
 def angle_directions(t, q, u, p, out, record):
     """Rows of W^T."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, E_1, E_2, E_b = carried_axes(table, k, q, p)
         T = times(p[table.at[k] + ANGLE_SIGN], angle_torque(E_1, E_2, E_b))
@@ -147,7 +147,7 @@ def angle_directions(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def angle_kappa(t, q, u, p, out, record):
     """sigma theta'' at u' = 0."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, E_1, E_2, E_b = carried_axes(table, k, q, p)
         w_a, w_b = spin(table, table.a[k], R_a, u), spin(table, table.b[k], R_b, u)
@@ -166,7 +166,7 @@ def angle_kappa(t, q, u, p, out, record):
 @kernel(with_record(MATRIX), part=True)
 def spin_directions(t, q, u, p, out, record):
     """Rows of W^T of E_a . (w_b + ratio w_a)."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, axis = axis_of_a(table, k, q, p)
         ratio = p[table.at[k] + SPIN_RATIO]
@@ -177,7 +177,7 @@ def spin_directions(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def spin_kappa(t, q, u, p, out, record):
     """E_a' . (w_b + ratio w_a)."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         R_a, R_b, axis = axis_of_a(table, k, q, p)
         w_a, w_b = spin(table, table.a[k], R_a, u), spin(table, table.b[k], R_b, u)
@@ -187,7 +187,7 @@ def spin_kappa(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def gear_value(t, q, u, p, out, record):
     """phi_b + ratio phi_a - c, in the plane; its constant follows the ratio."""
-    table = table_at(word(record, 1))
+    table = table_at(own(record))
     for k in range(table.a.size):
         at = table.at[k]
         phi_a, phi_b = plane_angle(table, table.a[k], q), plane_angle(table, table.b[k], q)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonsmooth._core.calls.model_functions import call_matrix, call_vector
-from nonsmooth._core.jit import MATRIX, VECTOR, by_reference, kernel, phase, with_record, word
+from nonsmooth._core.jit import MATRIX, VECTOR, by_reference, kernel, phase, with_record, words
 
 
 class Part(NamedTuple):
@@ -35,6 +35,9 @@ def make_part(from_q, from_u, to_u, rows) -> Part:
 _, part_at = by_reference(make_part([0], [0], [0], [0]))
 
 
+OfPart, of_part_at = words("OfPart", "part function")
+
+
 @phase
 def seen(part, q, u):
     """Coordinates and velocities the function sees."""
@@ -46,20 +49,22 @@ def seen(part, q, u):
 
 @kernel(with_record(VECTOR), part=True)
 def part_vector(t, q, u, p, out, record):
-    """Values of the rows. Record: code, part, function."""
-    part = part_at(word(record, 1))
+    """Values of the rows."""
+    own = of_part_at(record)
+    part = part_at(own.part)
     seen(part, q, u)
-    call_vector(word(record, 2), t, part.q, part.u, p, part.value)
+    call_vector(own.function, t, part.q, part.u, p, part.value)
     for k in range(part.rows.size):
         out[part.rows[k]] = part.value[k]
 
 
 @kernel(with_record(MATRIX), part=True)
 def part_matrix(t, q, u, p, out, record):
-    """Rows of W^T. Record: code, part, function."""
-    part = part_at(word(record, 1))
+    """Rows of W^T."""
+    own = of_part_at(record)
+    part = part_at(own.part)
     seen(part, q, u)
-    call_matrix(word(record, 2), t, part.q, part.u, p, part.WT)
+    call_matrix(own.function, t, part.q, part.u, p, part.WT)
     for k in range(part.rows.size):
         out[part.rows[k]] = 0.0
         for j in range(part.u.size):

@@ -9,6 +9,8 @@ import numpy as np
 from nonsmooth._core.calls.plain import PlainCall
 from nonsmooth._core.jit import JIT_ENABLED, address, call_plain, phase, word
 
+FIND, PART = 0, 1  # words of an entry
+
 
 class Late:
     """A part and its signature, as an entry of `jit.address_record`; ``late(entry)`` inside a kernel is what `caller` takes.
@@ -29,7 +31,7 @@ class Late:
             self.record = (self._call.address, function)
 
     def _find(self) -> bool:
-        self._words[1] = address(self.function, self.signature)
+        self._words[PART] = address(self.function, self.signature)
         return True
 
     @classmethod
@@ -42,6 +44,6 @@ class Late:
 @phase
 def late(entry):
     """The address of the part, which is compiled now if no kernel has asked for it before; 0 where that was broken off."""
-    if word(entry, 1) == 0:
-        call_plain(word(entry, 0))
-    return word(entry, 1)
+    if word(entry, PART) == 0:
+        call_plain(word(entry, FIND))
+    return word(entry, PART)

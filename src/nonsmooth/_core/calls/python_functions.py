@@ -1,6 +1,6 @@
 """Model functions that only Python can run, called from compiled loops.
 
-The record holds the address of a C function made around the Python function. An exception is kept here and the loop stopped;
+The word behind the code is the address of a C function made around the Python function. An exception is kept here and the loop stopped;
 whoever runs the loop raises it again, unchanged (see `faults`).
 """
 
@@ -11,22 +11,22 @@ import numpy as np
 from nonsmooth._core.calls.faults import CallbackFault, keep
 from nonsmooth._core.calls.interrupts import interruptible
 from nonsmooth._core.calls.model_functions import ModelFunction
-from nonsmooth._core.jit import JIT_ENABLED, MATRIX, VECTOR, call_python, kernel, with_record, word
+from nonsmooth._core.jit import JIT_ENABLED, MATRIX, VECTOR, call_python, kernel, own, with_record
 
-C_FUNCTION, DONE = 1, 1
+DONE = 1
 
 
 @kernel(with_record(VECTOR))
 def python_vector(t, q, u, p, out, record):
     """Call a Python function for a vector."""
-    if call_python(word(record, C_FUNCTION), t, q, u, p, out) != DONE:
+    if call_python(own(record), t, q, u, p, out) != DONE:
         raise CallbackFault
 
 
 @kernel(with_record(MATRIX))
 def python_matrix(t, q, u, p, out, record):
     """Call a Python function for a matrix."""
-    if call_python(word(record, C_FUNCTION), t, q, u, p, out) != DONE:
+    if call_python(own(record), t, q, u, p, out) != DONE:
         raise CallbackFault
 
 

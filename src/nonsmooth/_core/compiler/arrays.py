@@ -1,10 +1,12 @@
-"""Arrays and numbers at addresses: words of a record, scratch space, parameters.
+"""Arrays and numbers at addresses: words of a record by name, scratch space, parameters.
 
 Where nothing is compiled, a record is a tuple, and addresses are the objects themselves.
 """
 
+from collections import namedtuple
+
 import numpy as np
-from numba import typeof, types
+from numba import from_dtype, typeof, types
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
@@ -18,6 +20,36 @@ def _word_compiled(typingctx, record, k):
         return builder.load(builder.gep(words, [args[1]]))
 
     return types.int64(types.int64, types.int64), codegen
+
+
+@intrinsic
+def _own_compiled(typingctx, record):
+    def codegen(context, builder, sig, args):
+        words = builder.inttoptr(args[0], context.get_value_type(types.int64).as_pointer())
+        return builder.load(builder.gep(words, [context.get_constant(types.intp, 1)]))
+
+    return types.int64(types.int64), codegen
+
+
+def words(name, fields):
+    """Records of model functions with named words: ``Product, product_at = words("Product", "first second scratch")``.
+
+    ``Product(first=f, ...)`` are the words behind the code, as `ModelFunction` takes them; ``product_at(record).first`` is one of
+    them inside the code, which knows the record by its address.
+    """
+    made = namedtuple(name, fields)
+    if not JIT_ENABLED:
+        return made, lambda record: made._make(record[1:])
+    layout = from_dtype(np.dtype([(field, np.int64) for field in ("code", *made._fields)]))
+
+    @intrinsic
+    def at(typingctx, record):
+        def codegen(context, builder, sig, args):
+            return builder.inttoptr(args[0], context.get_value_type(layout))
+
+        return layout(types.int64), codegen
+
+    return made, at
 
 
 def _array_at(array_type):
@@ -53,9 +85,11 @@ def _array_at(array_type):
     return vector if array_type.ndim == 1 else matrix
 
 
-# ``word(record, k)`` is a word of a record; ``floats_at(address, n)``, ``matrix_at(address, m, n)``, ``complexes_at(address, n)``
-# are arrays whose addresses stand in one, ``cell_at(address, 2)`` is a cell.
+# ``word(record, k)`` is a word of a record (see `words` for their names), ``own(record)`` the one behind the code;
+# ``floats_at(address, n)``, ``matrix_at(address, m, n)``, ``complexes_at(address, n)`` are arrays whose addresses stand in one,
+# ``cell_at(address, 2)`` is a cell.
 word = _word_compiled if JIT_ENABLED else lambda record, k: record[k]
+own = _own_compiled if JIT_ENABLED else lambda record: record[1]
 floats_at = _array_at(f8_1) if JIT_ENABLED else lambda array, n: array
 matrix_at = _array_at(f8_2) if JIT_ENABLED else lambda array, m, n: array
 complexes_at = _array_at(c16_1) if JIT_ENABLED else lambda array, n: array

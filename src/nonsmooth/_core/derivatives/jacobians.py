@@ -12,25 +12,28 @@ from nonsmooth._core.jit import (
     floats_at,
     kernel,
     with_record,
-    word,
+    words,
 )
 
 COMPLEX_STEP = 1e-40
 
 call_complex = caller(COMPLEX_VECTOR)
 
-# records: code, function, number of its values, whether the derivative is by q (else by u), scratch arrays; differences take the
-# scales of what they vary, the step as a fraction of them and the pieces of time
-FUNCTION, VALUES, BY_Q, Q_WORK, U_WORK, VALUE = 1, 2, 3, 4, 5, 6
-PLUS, MINUS, COARSE, SCALES, FACTOR, PIECES = 6, 7, 8, 9, 10, 11
+#: A function, the number of its values, whether the derivative is by q (else by u), scratch arrays; differences take the scales of what
+#: they vary, the step as a fraction of them and the pieces of time.
+ByComplexStep, by_complex_step_at = words("ByComplexStep", "function m by_q q u value")
+ByDifferences, by_differences_at = words(
+    "ByDifferences", "function m by_q q u plus minus coarse scales factor pieces"
+)
 
 
 @kernel(with_record(MATRIX), part=True)
 def complex_jacobian(t, q, u, p, out, record):
     """df/dx_j = Im f(x + i h e_j) / h."""
-    f, m, by_q = word(record, FUNCTION), word(record, VALUES), word(record, BY_Q)
-    q_c, u_c = complexes_at(word(record, Q_WORK), q.size), complexes_at(word(record, U_WORK), u.size)
-    value = complexes_at(word(record, VALUE), m)
+    own = by_complex_step_at(record)
+    f, m, by_q = own.function, own.m, own.by_q
+    q_c, u_c = complexes_at(own.q, q.size), complexes_at(own.u, u.size)
+    value = complexes_at(own.value, m)
     for i in range(q.size):
         q_c[i] = q[i]
     for i in range(u.size):
@@ -52,14 +55,15 @@ def complex_jacobian(t, q, u, p, out, record):
 @kernel(with_record(VECTOR), part=True)
 def complex_rate(t, q, u, p, out, record):
     """df/dt = Im f(t + i h) / h."""
-    m = word(record, VALUES)
-    q_c, u_c = complexes_at(word(record, Q_WORK), q.size), complexes_at(word(record, U_WORK), u.size)
-    value = complexes_at(word(record, VALUE), m)
+    own = by_complex_step_at(record)
+    m = own.m
+    q_c, u_c = complexes_at(own.q, q.size), complexes_at(own.u, u.size)
+    value = complexes_at(own.value, m)
     for i in range(q.size):
         q_c[i] = q[i]
     for i in range(u.size):
         u_c[i] = u[i]
-    call_complex(word(record, FUNCTION), t + 1j * COMPLEX_STEP, q_c, u_c, p, value)
+    call_complex(own.function, t + 1j * COMPLEX_STEP, q_c, u_c, p, value)
     for i in range(m):
         out[i] = value[i].imag / COMPLEX_STEP
 
@@ -67,11 +71,12 @@ def complex_rate(t, q, u, p, out, record):
 @kernel(with_record(MATRIX), part=True)
 def difference_jacobian(t, q, u, p, out, record):
     """df/dx_j = (4 D(h/2) - D(h)) / 3."""
-    f, m, by_q = word(record, FUNCTION), word(record, VALUES), word(record, BY_Q)
-    q_d, u_d = floats_at(word(record, Q_WORK), q.size), floats_at(word(record, U_WORK), u.size)
-    plus, minus = floats_at(word(record, PLUS), m), floats_at(word(record, MINUS), m)
-    coarse = floats_at(word(record, COARSE), m)
-    scale, factor = floats_at(word(record, SCALES), out.shape[1]), floats_at(word(record, FACTOR), 1)[0]
+    own = by_differences_at(record)
+    f, m, by_q = own.function, own.m, own.by_q
+    q_d, u_d = floats_at(own.q, q.size), floats_at(own.u, u.size)
+    plus, minus = floats_at(own.plus, m), floats_at(own.minus, m)
+    coarse = floats_at(own.coarse, m)
+    scale, factor = floats_at(own.scales, out.shape[1]), floats_at(own.factor, 1)[0]
     for i in range(q.size):
         q_d[i] = q[i]
     for i in range(u.size):
@@ -102,11 +107,12 @@ ONE_SIDED = -25.0, 48.0, -36.0, 16.0, -3.0
 @kernel(with_record(VECTOR), part=True)
 def difference_rate(t, q, u, p, out, record):
     """df/dt = (4 D(h/2) - D(h)) / 3, or the one-sided formula of the same order where time is cut beside t."""
-    f, m = word(record, FUNCTION), word(record, VALUES)
-    plus, minus = floats_at(word(record, PLUS), m), floats_at(word(record, MINUS), m)
-    coarse = floats_at(word(record, COARSE), m)
-    a, b = piece_around(cell_at(word(record, PIECES), 2), t)
-    h = floats_at(word(record, FACTOR), 1)[0] * floats_at(word(record, SCALES), 1)[0]
+    own = by_differences_at(record)
+    f, m = own.function, own.m
+    plus, minus = floats_at(own.plus, m), floats_at(own.minus, m)
+    coarse = floats_at(own.coarse, m)
+    a, b = piece_around(cell_at(own.pieces, 2), t)
+    h = floats_at(own.factor, 1)[0] * floats_at(own.scales, 1)[0]
     h = min(h, 0.125 * (b - a))  # so that there is room on one side
     side = side_of_stencil(t, a, b, h, 2.0 * h)
     if side != CENTRAL:

@@ -3,7 +3,7 @@
 N = EA (s_2 - s_1) / L + tau d/dt,      h = (N, -N),      K = EA/L [[1, -1], [-1, 1]],   D = tau K
 """
 
-from nonsmooth._core.jit import VECTOR, kernel, phase, with_record, word
+from nonsmooth._core.jit import VECTOR, kernel, own, phase, with_record
 from nonsmooth._core.structures.elements import add_entry, elements_at
 
 #: Numbers of an element in p: EA / L and tau EA / L.
@@ -14,7 +14,7 @@ NUMBERS = 2
 @kernel(with_record(VECTOR), part=True)
 def bar_forces(t, q, u, p, out, record):
     """h of all elements of a bar."""
-    e = elements_at(word(record, 1))
+    e = elements_at(own(record))
     shift = e.info.u
     for k in range(e.at.size):
         i, j, at = e.place[k, 0], e.place[k, 1], e.at[k]
@@ -42,10 +42,10 @@ def add_springs(e, number, p, values):
 @kernel(with_record(VECTOR), part=True)
 def bar_stiffness(t, q, u, p, values, record):
     """K on the pattern of the tangent."""
-    add_springs(elements_at(word(record, 1)), STIFFNESS, p, values)
+    add_springs(elements_at(own(record)), STIFFNESS, p, values)
 
 
 @kernel(with_record(VECTOR), part=True)
 def bar_damping(t, q, u, p, values, record):
     """D on the pattern of the tangent."""
-    add_springs(elements_at(word(record, 1)), DAMPING, p, values)
+    add_springs(elements_at(own(record)), DAMPING, p, values)

@@ -11,7 +11,7 @@ Dropped from K: the change of eps' with q (times tau).
 
 from math import sqrt
 
-from nonsmooth._core.jit import VECTOR, kernel, phase, with_record, word
+from nonsmooth._core.jit import VECTOR, kernel, own, phase, with_record
 from nonsmooth._core.structures.elements import add_entry, add_force, coordinate, elements_at, rate
 
 #: Numbers of an element in p: length, EA, tau, whether it pushes.
@@ -52,7 +52,7 @@ def tension(e, k, u, p, dim, along, l):
 @kernel(with_record(VECTOR), part=True)
 def cable_forces(t, q, u, p, out, record):
     """h of all elements of a cable."""
-    e = elements_at(word(record, 1))
+    e = elements_at(own(record))
     dim = e.place.shape[1] // 2
     for k in range(e.at.size):
         along, l = line(e, k, q, dim)
@@ -78,7 +78,7 @@ def add_block(e, k, dim, along, both, across, values):
 @kernel(with_record(VECTOR), part=True)
 def cable_stiffness(t, q, u, p, values, record):
     """K on the pattern of the tangent."""
-    e = elements_at(word(record, 1))
+    e = elements_at(own(record))
     dim = e.place.shape[1] // 2
     for k in range(e.at.size):
         along, l = line(e, k, q, dim)
@@ -90,7 +90,7 @@ def cable_stiffness(t, q, u, p, values, record):
 @kernel(with_record(VECTOR), part=True)
 def cable_damping(t, q, u, p, values, record):
     """D on the pattern of the tangent."""
-    e = elements_at(word(record, 1))
+    e = elements_at(own(record))
     dim = e.place.shape[1] // 2
     for k in range(e.at.size):
         along, l = line(e, k, q, dim)

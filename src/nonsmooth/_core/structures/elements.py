@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.jit import VECTOR, by_reference, kernel, phase, scalars, with_record, word
+from nonsmooth._core.jit import VECTOR, by_reference, kernel, phase, scalars, with_record, words
 
 Shift = scalars("Shift", u=int)
+#: Of `count` neighbouring velocities from `first` on; they begin at `at` in p.
+Weights, weights_at = words("Weights", "first count at")
 
 
 class Elements(NamedTuple):
@@ -65,7 +67,7 @@ def add_entry(e, k, entry, value, values):
 
 @kernel(with_record(VECTOR), part=True)
 def weights(t, q, u, p, out, record):
-    """Constant forces on neighbouring velocities. Record: code, first of them, how many, where they begin in p."""
-    first, at = word(record, 1), word(record, 3)
-    for j in range(word(record, 2)):
-        out[first + j] += p[at + j]
+    """Constant forces on neighbouring velocities."""
+    own = weights_at(record)
+    for j in range(own.count):
+        out[own.first + j] += p[own.at + j]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonsmooth._core.jit import VECTOR, by_reference, kernel, phase, scalars, with_record, word
+from nonsmooth._core.jit import VECTOR, by_reference, kernel, own, phase, scalars, with_record
 
 #: Where the coordinates and velocities begin, and the values of K and D in p.
 Where = scalars("Where", q=int, u=int, K=int, D=int)
@@ -25,7 +25,7 @@ _, matrices_at = by_reference(Matrices(Where(), *(np.zeros(1, dtype=np.int64) fo
 @kernel(with_record(VECTOR), part=True)
 def matrix_forces(t, q, u, p, out, record):
     """-K q - D u."""
-    m = matrices_at(word(record, 1))
+    m = matrices_at(own(record))
     w = m.where
     for i in range(m.row_start.size - 1):
         s = 0.0
@@ -43,12 +43,12 @@ def add_values(m, at, p, values):
 @kernel(with_record(VECTOR), part=True)
 def matrix_stiffness(t, q, u, p, values, record):
     """K on the pattern of the tangent."""
-    m = matrices_at(word(record, 1))
+    m = matrices_at(own(record))
     add_values(m, m.where.K, p, values)
 
 
 @kernel(with_record(VECTOR), part=True)
 def matrix_damping(t, q, u, p, values, record):
     """D on the pattern of the tangent."""
-    m = matrices_at(word(record, 1))
+    m = matrices_at(own(record))
     add_values(m, m.where.D, p, values)

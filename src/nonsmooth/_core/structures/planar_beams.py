@@ -15,7 +15,7 @@ part; dropped from K: the change of strain rates with q (times tau).
 
 from math import cos, sin
 
-from nonsmooth._core.jit import VECTOR, kernel, phase, with_record, word
+from nonsmooth._core.jit import VECTOR, kernel, own, phase, with_record
 from nonsmooth._core.structures.elements import add_entry, add_force, coordinate, elements_at, rate
 
 #: Numbers of an element in p.
@@ -54,7 +54,7 @@ def resultants(e, k, u, p, cs, sn, c_1, c_2, turn):
 @kernel(with_record(VECTOR), part=True)
 def beam_forces(t, q, u, p, out, record):
     """h of all elements of a beam."""
-    e = elements_at(word(record, 1))
+    e = elements_at(own(record))
     for k in range(e.at.size):
         L = p[e.at[k] + LENGTH]
         cs, sn, c_1, c_2, turn = shape(e, k, q, p)
@@ -114,7 +114,7 @@ def add_geometric(e, k, L, N, Q, cs, sn, c_1, c_2, values):
 @kernel(with_record(VECTOR), part=True)
 def beam_stiffness(t, q, u, p, values, record):
     """K on the pattern of the tangent."""
-    e = elements_at(word(record, 1))
+    e = elements_at(own(record))
     for k in range(e.at.size):
         cs, sn, c_1, c_2, turn = shape(e, k, q, p)
         N, Q, _ = resultants(e, k, u, p, cs, sn, c_1, c_2, turn)
@@ -125,7 +125,7 @@ def beam_stiffness(t, q, u, p, values, record):
 @kernel(with_record(VECTOR), part=True)
 def beam_damping(t, q, u, p, values, record):
     """D on the pattern of the tangent."""
-    e = elements_at(word(record, 1))
+    e = elements_at(own(record))
     for k in range(e.at.size):
         tau = p[e.at[k] + TAU]
         if tau != 0.0:

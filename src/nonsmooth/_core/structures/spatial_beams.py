@@ -41,7 +41,7 @@ from nonsmooth._core.bodies.vectors import (
     turned_back,
     vector,
 )
-from nonsmooth._core.jit import VECTOR, by_reference, kernel, phase, with_record, word
+from nonsmooth._core.jit import VECTOR, by_reference, kernel, own, phase, with_record
 
 #: Numbers of an element in p: length, C, tau, strains of the start, D row by row. Of a node: inertia xx, yy, zz, xy, xz, yz.
 LENGTH, C, TAU, START, AXES = 0, 1, 7, 8, 14
@@ -238,7 +238,7 @@ def momentum(p, at, w):
 @kernel(with_record(VECTOR), part=True)
 def beam_forces(t, q, u, p, out, record):
     """h of all elements and nodes."""
-    s = beam_at(word(record, 1))
+    s = beam_at(own(record))
     f = s.work[0]
     for k in range(s.at.size):
         S_1, _, r, theta, n, m = resultants(s, k, q, u, p)
@@ -296,7 +296,7 @@ def moved_pull(s, k, q, D, column, step, n, m, out):
 @kernel(with_record(VECTOR), part=True)
 def beam_stiffness(t, q, u, p, values, record):
     """K on the pattern of the tangent."""
-    s = beam_at(word(record, 1))
+    s = beam_at(own(record))
     there, back = s.work[1], s.work[2]
     for k in range(s.at.size):
         D = axes_of(p, s.at[k])
@@ -315,7 +315,7 @@ def beam_stiffness(t, q, u, p, values, record):
 @kernel(with_record(VECTOR), part=True)
 def beam_damping(t, q, u, p, values, record):
     """D on the pattern of the tangent: tau G^T C G / L, and [omega] J - [J omega] of nodes."""
-    s = beam_at(word(record, 1))
+    s = beam_at(own(record))
     for k in range(s.at.size):
         tau = p[s.at[k] + TAU]
         if tau != 0.0:

@@ -32,7 +32,7 @@ class WorldTangents:
         rows = assembly.laws.n_rows
         writers = model.writers
         h = Function("h", lambda: writers.own_force, None, model._u0, lambda: None)
-        words = [core.directions, np.zeros((max(rows, 1), n)), rows, np.zeros(n)]
+        words = assemble.Directions(core.directions, np.zeros((max(rows, 1), n)), rows, np.zeros(n))
         Wla = Function(
             "W la",
             lambda: ModelFunction(assemble.directions_times, VECTOR, words),

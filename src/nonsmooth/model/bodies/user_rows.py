@@ -163,7 +163,7 @@ class UserRows:
         part = Reference(
             kernels.make_part(self.from_q, self.from_u, self.from_u if to_u is None else to_u, rows)
         )
-        return ModelFunction(code, signature, [part.address, function], keep=part)
+        return ModelFunction(code, signature, kernels.OfPart(part.address, function), keep=part)
 
     def values(self, offset: int) -> ModelFunction:
         """Writer of gaps or constraints, to their rows minus `offset`."""

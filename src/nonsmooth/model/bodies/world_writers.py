@@ -29,7 +29,7 @@ class WorldWriters(Writers):
             if item.law is not None:
                 n, reference = components(dim), self._pairs(items, places, [k])
                 law = law_of(self.functions, item, dim).function.writer(np.zeros(n), np.zeros(n), 0.0)
-                words = [reference.address, law, np.zeros(3 * n), n]
+                words = bushings.ByLaw(reference.address, law, np.zeros(3 * n), n)
                 found.append(
                     ModelFunction(bushings.bushing_by_function, VECTOR, words, keep=(reference, law))
                 )

@@ -162,7 +162,7 @@ class Writers:
                     self._pairs(items, places, [k]),
                     self.functions.writer(items[k], "force"),
                 )
-                words = [reference.address, function, np.zeros(3)]
+                words = forces.ByFunction(reference.address, function, np.zeros(3))
                 found.append(ModelFunction(by_function, VECTOR, words, keep=reference))
         constant = [
             k
@@ -178,7 +178,12 @@ class Writers:
                 load, assembly.load_numbers[k], frame_of(assembly.frames, side.number), side.placed
             )
             found.append(
-                ModelFunction(forces.load_by_function, VECTOR, [reference.address, *words], keep=reference)
+                ModelFunction(
+                    forces.load_by_function,
+                    VECTOR,
+                    forces.ByFunction(reference.address, *words),
+                    keep=reference,
+                )
             )
         return found
 
@@ -187,7 +192,7 @@ class Writers:
         found = []
         for laid, at in zip(self.assembly.structures, self.layout.weights):
             if np.any(laid.weights):
-                words = [laid.first_u, laid.n, int(at)]
+                words = structural.Weights(laid.first_u, laid.n, int(at))
                 found.append(ModelFunction(structural.weights, VECTOR, words))
             found.append(laid.force())
         return found
@@ -211,7 +216,7 @@ class Writers:
             function = self.functions.drive(drive, what)
             code = assemble.subtract_turned if what == "value" and drive.wraps else assemble.subtract_at
             rows = np.array([float(drive.row - offset)])
-            made.append(ModelFunction(code, VECTOR, [function, 1, np.zeros(1), rows]))
+            made.append(ModelFunction(code, VECTOR, assemble.Subtracted(function, 1, np.zeros(1), rows)))
         return made
 
     def _bounds(self):
@@ -223,10 +228,11 @@ class Writers:
         first, end = assembly.laws.n_N, assembly.first_joint
         varying = any(isinstance(limit.friction, Stribeck) for limit in limits)
         WT: Any = sequence(self._rows("directions", first, end, first), MATRIX) if varying else 0
-        words = [len(limits), table, assembly.laws.n_rows, WT, first, end - first]
-        return ModelFunction(
-            friction_limits.set_limits, VECTOR, [*words, np.zeros((end - first, assembly.n_u))]
-        )
+        words = friction_limits.Limits(
+            count=len(limits), table=table, n_rows=assembly.laws.n_rows, directions=WT, first=first, sliding=end - first,
+            scratch=np.zeros((end - first, assembly.n_u)),
+        )  # fmt: skip
+        return ModelFunction(friction_limits.set_limits, VECTOR, words)
 
 
 class MassEntries:
