@@ -16,6 +16,7 @@ from nonsmooth.results.audit.checks import (
     Midpoint,
     dot,
     energy_gains,
+    largest,
     law_residuals,
     left_closing,
     midpoint,
@@ -341,11 +342,13 @@ class _AdaptiveAudit:
         complementarity, cone, _ = law_residuals(
             batch, replace(s, P=s.P + left), m, _largest(self.u), lasting=0.0
         )
-        # what the impacts left out sum up to is known to the accuracy of the run only, and their friction may have turned meanwhile
+        # what the impacts left out sum up to is known to the accuracy of the run only, and their friction may have turned meanwhile:
+        # a part of the size of those impulses says nothing, neither of the velocities nor of the cone
         ends = np.any(left != 0.0, axis=1)
         turned = relative(np.max(m.G_diagonal * np.abs(left), axis=1, initial=0.0), m.velocity)
+        beyond = cone - relative(largest(left), largest(s.P + left))
         complementarity = np.where(
-            ends, np.maximum(np.maximum(complementarity, cone) - turned, 0.0), complementarity
+            ends, np.maximum(np.maximum(complementarity - turned, beyond), 0.0), complementarity
         )
         cone = np.where(ends, 0.0, cone)
         if not self.newton:
