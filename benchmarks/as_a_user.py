@@ -14,7 +14,7 @@ import numpy as np
 from start_up import HEAD, WOODPECKER
 
 import nonsmooth as ns
-from nonsmooth.schemes import outcome
+from nonsmooth.schemes import audits
 
 
 def written(code):
@@ -31,16 +31,17 @@ def plain_woodpecker():
 
 
 def per_step(system, steps, repeats=5):
-    """Least CPU time per step in microseconds."""
-    best = np.inf
+    """Least CPU time per step in microseconds: of the run, and of the run with its audit looked at (it is made then)."""
+    run, looked_at = [], []
     for _ in range(repeats):
         tick = time.process_time()
         result = ns.simulate(
             system, (0, steps * 1e-4), [0.0, -0.1036, -0.2788], [-0.3411, 0.0, -7.4583], dt=1e-4
         )
-        best = min(best, time.process_time() - tick)
+        run.append(time.process_time() - tick)
         assert result.nsteps == steps and result.audit.ok
-    return best / steps * 1e6
+        looked_at.append(time.process_time() - tick)
+    return min(run) / steps * 1e6, min(looked_at) / steps * 1e6
 
 
 def audit_alone(system, steps, q0, u0, dt, repeats=7):
@@ -53,14 +54,13 @@ def audit_alone(system, steps, q0, u0, dt, repeats=7):
         spent.append(time.process_time() - tick)
         return audit
 
-    make_audit = outcome._audit_of
-    outcome._audit_of = timed
+    make_audit, audits._complete = audits._complete, timed
     try:
         for _ in range(repeats):
             audit = ns.simulate(system, (0, steps * dt), q0, u0, dt=dt).audit
+            assert audit.ok
     finally:
-        outcome._audit_of = make_audit
-    assert audit.ok
+        audits._complete = make_audit
     return 1e3 * min(spent), audit.steps_checked
 
 
@@ -106,7 +106,10 @@ def main():
     systems = parser.parse_args().systems
     toy = plain_woodpecker()
     for steps, wanted in ((50_000, 1.0), (5_000, 2.5)):
-        print(f"plain woodpecker, {steps} steps: {per_step(toy, steps):.2f} us per step (wanted {wanted})")
+        run, looked_at = per_step(toy, steps)
+        print(
+            f"plain woodpecker, {steps} steps: {run:.2f} us per step, with its audit looked at {looked_at:.2f} (wanted {wanted})"
+        )
     ball = ns.problems.falling_ball()
     for name, run in (
         ("plain woodpecker", (toy, 5_000, [0.0, -0.1036, -0.2788], [-0.3411, 0.0, -7.4583], 1e-4)),
