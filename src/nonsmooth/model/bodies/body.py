@@ -9,6 +9,7 @@ import numpy as np
 from nonsmooth._core.bodies.frames import GROUND, PLANAR, POINT, SPATIAL
 from nonsmooth.errors import InputError, ModelError, NonFiniteError, RangeError, ShapeError
 from nonsmooth.model.bodies.check import in_space, number, vector
+from nonsmooth.model.bodies.material import refuse_coefficients
 from nonsmooth.model.bodies.shapes import Form
 from nonsmooth.model.names import check_name, short
 from nonsmooth.model.rotations import inertia_matrix
@@ -52,7 +53,9 @@ class Body:
         angular_velocity: Any = None,
         material: Any = None,
         name: str | None = None,
+        **unknown: Any,
     ):
+        refuse_coefficients("a Body", unknown)
         if shape is not None and not isinstance(shape, Form):
             raise InputError(
                 f"`shape` of {_owner(name)} is {shape!r}: Disk, Sphere, Box or Capsule is wanted (the mass is an argument of its own)."

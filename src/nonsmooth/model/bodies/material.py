@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth.errors import RangeError
+from nonsmooth.errors import InputError, RangeError
 from nonsmooth.model.bodies.check import number
 
 
@@ -101,6 +101,18 @@ class Material:
 
     def __repr__(self) -> str:
         return f"Material(restitution={self.restitution:g}, friction={self.friction})"
+
+
+def refuse_coefficients(owner: str, unknown: dict[str, Any]) -> None:
+    """Refuse arguments that `owner` does not have; of coefficients, say where they belong."""
+    mine = [name for name in unknown if name in ("restitution", "friction", "rolling_friction")]
+    if mine:
+        raise InputError(
+            f"`{mine[0]}` is no argument of {owner}: coefficients belong to a pair or to a material; write "
+            f"world.contact(body, surface, {mine[0]}=...), or give both sides, or the world, material=ns.Material({mine[0]}=...)."
+        )
+    if unknown:
+        raise TypeError(f"{owner} has no argument {next(iter(unknown))!r}.")
 
 
 def met(a: Any, b: Any) -> Material:

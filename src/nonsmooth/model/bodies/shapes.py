@@ -14,6 +14,7 @@ import numpy as np
 
 from nonsmooth.errors import InputError, ShapeError
 from nonsmooth.model.bodies.check import direction, number, vector
+from nonsmooth.model.bodies.material import refuse_coefficients
 from nonsmooth.model.names import short
 
 
@@ -169,8 +170,9 @@ class Surface:
     dim: ClassVar[int | None] = None
     point: np.ndarray
 
-    def __init__(self, body: Any = None, material: Any = None, name: str | None = None):
+    def __init__(self, body: Any = None, material: Any = None, name: str | None = None, **unknown: Any):
         self.body, self.material, self.name = body, material, name
+        refuse_coefficients(f"a {type(self).__name__}", unknown)
 
     @property
     def owner(self) -> str:
