@@ -19,6 +19,7 @@ from nonsmooth.model.bodies.body import matrix_of
 from nonsmooth.model.bodies.rows import USER, Ends, Row, turn
 
 STEP = 1e-40
+FEW = 2_000  # values at n instants up to which motions are tried together
 
 #: [e_k] as matrices: [e_k] s = e_k x s.
 CROSS = np.array([
@@ -120,6 +121,19 @@ class Group:
         self.numbers = np.array([row.numbers for _, row in rows])
 
 
+class Motions:
+    """Which motions of the bodies move rows of one type, for either side: (k as in `_columns`, rows, columns in u, shares)."""
+
+    def __init__(self, layout: Any, group: Group):
+        self.found: list[list[tuple[int, np.ndarray, np.ndarray, np.ndarray]]] = []
+        for bodies in (group.a, group.b):
+            parts = ((k, *_columns(layout, bodies, k)) for k in range(6))
+            self.found.append([
+                (k, np.flatnonzero(share), columns[share != 0.0], share[share != 0.0])
+                for k, columns, share in parts if np.any(share)
+            ])  # fmt: skip
+
+
 class PlainRows:
     """All rows of a world.
 
@@ -138,6 +152,7 @@ class PlainRows:
             by_type.setdefault(row.type, []).append((number, row))
         by_type.pop(USER, None)
         self.groups = [Group(members) for members in by_type.values()]
+        self.motions = [Motions(layout, group) for group in self.groups]
 
     def values(self, q: np.ndarray) -> np.ndarray:
         """g of position rows (zero for the others), shape (n, n_rows)."""
@@ -164,15 +179,15 @@ class PlainRows:
     def _entries(self, q: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Parts of W^T that come from one motion of the bodies on one side: rows, columns, values of shape (n, entries)."""
         poses = Poses(self.layout, q)
-        for group in self.groups:
+        for group, motions in zip(self.groups, self.motions):
             ends = poses.ends(group.a, group.b)
-            for side, bodies in enumerate((group.a, group.b)):
-                for k in range(6):
-                    columns, share = _columns(self.layout, bodies, k)
-                    moves = share != 0.0
-                    if np.any(moves):
-                        change = share[moves] * slope(group, ends, side, k)[:, moves]
-                        yield group.row[moves], columns[moves], change
+            at_once = max(1, FEW // max(1, ends.x_a.shape[0] * group.row.size))
+            for side, found in enumerate(motions.found):
+                for first in range(0, len(found), at_once):
+                    part = found[first : first + at_once]
+                    change = slopes(group, ends, side, np.array([k for k, *_ in part]))
+                    for (_, moves, columns, share), value in zip(part, change):
+                        yield group.row[moves], columns, share * value[:, moves]
 
 
 def _columns(layout, bodies, k):
@@ -193,21 +208,24 @@ def _columns(layout, bodies, k):
     return np.where(partly, first + offset, columns), np.where(partly, 1.0, share)
 
 
-def slope(group, ends, side, k):
-    """Change of the rows with motion number k of the bodies on one side."""
-    e = np.eye(3)[k % 3]
-    if group.type.plain_value is None:
-        zero, along = np.zeros_like(ends.x_a), np.broadcast_to(e, ends.x_a.shape)
-        about = turn(ends.R_a if side == 0 else ends.R_b, e)
-        motion = (along, zero) if k < 3 else (zero, about)
-        velocities = (*motion, zero, zero) if side == 0 else (zero, zero, *motion)
-        return group.type.plain_gamma(ends, group.numbers, *velocities)
+def slopes(group, ends, side, motions):
+    """Change of the rows with each of these motions of the bodies on one side, shape (motions, n, rows)."""
+    n, many = ends.x_a.shape[0], motions.size
+    ends = Ends(*(x if x is None else np.tile(x, (many,) + (1,) * (x.ndim - 1)) for x in ends))
     x, R, phi = ends[3 * side : 3 * side + 3]
-    if k < 3:
-        x = x + 1j * STEP * e
+    k = np.repeat(motions, n)
+    e = np.eye(3)[k % 3][:, None, :]
+    moves, turns = (k < 3)[:, None, None], (k >= 3)[:, None, None]
+    if group.type.plain_value is None:
+        zero = np.zeros_like(x)
+        motion = (np.broadcast_to(np.where(moves, e, 0.0), x.shape), np.where(turns, turn(R, e), 0.0))
+        velocities = (*motion, zero, zero) if side == 0 else (zero, zero, *motion)
+        value = group.type.plain_gamma(ends, group.numbers, *velocities)
     else:
-        R = R + 1j * STEP * (R @ CROSS[k - 3])
-        phi = phi + 1j * STEP if phi is not None and k == 5 else phi
-    moved = (x, R, phi, *ends[3:]) if side == 0 else (*ends[:3], x, R, phi)
-    value = group.type.plain_value(Ends(*moved), group.numbers)
-    return np.imag(value) / STEP
+        x = x + 1j * STEP * np.where(moves, e, 0.0)
+        if turns.any():
+            R = R + 1j * STEP * np.where(turns[..., None], R @ CROSS[k % 3][:, None], 0.0)
+            phi = phi if phi is None else phi + 1j * STEP * (k == 5)[:, None]
+        moved = (x, R, phi, *ends[3:]) if side == 0 else (*ends[:3], x, R, phi)
+        value = np.imag(group.type.plain_value(Ends(*moved), group.numbers)) / STEP
+    return value.reshape(many, n, -1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from nonsmooth.model import drawing as draw
 from nonsmooth.model.bodies.contacts import Touch, touches
-from nonsmooth.model.bodies.plain import Group, Poses, slope
+from nonsmooth.model.bodies.plain import Group, Poses, slopes
 from nonsmooth.model.bodies.rows import BLOCK, CARRIED, Ends, Row, between, length, nearest_on_block, turn
 
 MOST_POINTS = 60  # contact points of a world up to which their forces are drawn
@@ -54,7 +54,7 @@ def _direction(poses: Poses, row: Row, dim: int) -> np.ndarray:
     """Force directions of one row on its body b, shape (frames, dim)."""
     group = Group([(0, row)])
     ends = poses.ends(group.a, group.b)
-    return np.stack([slope(group, ends, 1, k)[:, 0] for k in range(dim)], axis=-1)
+    return np.moveaxis(slopes(group, ends, 1, np.arange(dim))[:, :, 0], 0, -1)
 
 
 def _place(ends: Ends, row: Row, c: np.ndarray, touch: Touch) -> np.ndarray:

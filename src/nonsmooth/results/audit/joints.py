@@ -69,7 +69,7 @@ def rates_of_directions(
 
     def gamma(t: np.ndarray, q: np.ndarray) -> np.ndarray:
         WT, zeta = batch.directions(t, q)
-        return times(WT, u) + zeta
+        return times(WT, np.tile(u, (t.size // len(u), 1))) + zeta
 
     return rate_along(gamma, t, q, batch.q_dot(t, q, u), dt, batch.room(t))
 
@@ -77,6 +77,8 @@ def rates_of_directions(
 #: Weights of a first derivative of sixth order: around the point, and on one side of it.
 CENTRAL = {-3: -1.0 / 60.0, -2: 0.15, -1: -0.75, 1: 0.75, 2: -0.15, 3: 1.0 / 60.0}
 ONE_SIDED = {0: -2.45, 1: 6.0, 2: -7.5, 3: 20.0 / 3.0, 4: -3.75, 5: 1.2, 6: -1.0 / 6.0}
+
+FEW = 512  # instants at which all points of a difference are asked for at once
 
 
 def rate_along(
@@ -108,7 +110,12 @@ def rate_along(
 
 
 def _weighted(f, t, q, q_dot, s, weights) -> np.ndarray:
-    total = 0.0
-    for c, weight in weights.items():
-        total = total + weight * f(t + c * s, q + (c * s)[:, None] * q_dot)
+    shifts = [c * s for c in weights]
+    if t.size <= FEW:
+        at = np.concatenate([t + shift for shift in shifts])
+        places = np.concatenate([q + shift[:, None] * q_dot for shift in shifts])
+        found = iter(np.split(f(at, places), len(shifts)))
+    else:  # one after another, because they need room
+        found = (f(t + shift, q + shift[:, None] * q_dot) for shift in shifts)
+    total = sum(weight * next(found) for weight in weights.values())
     return total / np.reshape(s, (-1,) + (1,) * (np.ndim(total) - 1))
