@@ -32,8 +32,9 @@ def rest(at_scene, at_begin, t):
     if count == 0:
         return OK
     for l in range(model.size.n_N):
-        if own.touches[l] and own.mode[l] != CONSTRAINT and not own.resting[l]:
-            return OK  # struck at the same instant, it goes on: so does what this impact lifted
+        struck = own.touches[l] and end.P[model.laws.row[l]] > 0.0
+        if struck and own.mode[l] != CONSTRAINT and not own.resting[l]:
+            return OK  # at the same instant; it goes on: so does what this impact lifted
     for l in range(model.size.n_laws):
         if l >= model.size.n_N:
             own.resting[l] = 0
