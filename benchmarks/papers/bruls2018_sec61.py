@@ -4,7 +4,9 @@ Gravity +y and e = 0.8, which the paper does not print; h = 1e-3, rho = 0.9.
 
 Instants of impacts are of first order with a factor that depends on where in its step an impact falls: it acts at the end of the step, with
 the velocity at its begin. `by_the_rule` applies this to exact flights and foretells the errors of the scheme; `fitted_orders` shows
-how much nine steps can say about an order then. Steps that follow a tolerance become short where an impact happens, and know its instant.
+how much nine steps can say about an order then: the largest of three errors says least, all three errors together most. Looking for the
+instant inside the step (`by_the_rule(..., located=True)`) does not help: what comes late is the state. Steps that follow a tolerance become
+short where an impact happens, and know its instant.
 """
 
 import numpy as np
@@ -71,16 +73,18 @@ def exact_impacts(n, e=0.8, s=1.0):
     return np.array(found)
 
 
-def by_the_rule(n, h, e=0.8, s=1.0):
-    """The same with impacts that act at the end of their step, on the wall, with the velocity at the begin of the step."""
+def by_the_rule(n, h, e=0.8, s=1.0, located=False):
+    """The same with impacts that act at the end of their step, on the wall, with the velocity at the begin of the step; told where they
+    act, or (`located`) where the flight before meets the wall."""
     t, y, found = 0.0, [np.pi / 12, 0.0], []
     for _ in range(n):
         piece = flight(t, y, s)
-        k = np.floor(piece.t[-1] / h)
+        hit = piece.t[-1]
+        k = np.floor(hit / h)
         rate = lambda y: -np.sin(y[0]) * y[1]  # noqa: E731
         wall = piece.y[0, -1]
         t, y = (k + 1) * h, [wall, e * rate(piece.sol(k * h)) / np.sin(wall)]
-        found.append(t)
+        found.append(hit if located else t)
     return np.array(found)
 
 
@@ -89,16 +93,29 @@ def impacts(r, n=3):
     return r.t[1:][(r.P_N[0, 1:] > 0.0) & (r.P_N[0, :-1] == 0.0)][:n]
 
 
-def fitted_orders(steps, errors, nine=9):
-    """Orders fitted to every family of nine of these geometrically spaced steps that reaches from the first to the last decade."""
+def fitted_orders(steps, errors, fit, nine=9):
+    """Orders fitted to every family of nine of these geometrically spaced steps that reaches over the decade; to all steps."""
     apart = (len(steps) - 1) // (nine - 1)
     families = np.array([fit(steps[k::apart], errors[k::apart]) for k in range(apart)])
     return families, fit(steps, errors)
 
 
 def fit(steps, errors):
-    """Order fitted to errors."""
+    """Order fitted to one error of each step."""
     return np.polyfit(np.log(steps), np.log(errors), 1)[0]
+
+
+def fit_all(steps, errors):
+    """One order for all impacts, each with a factor of its own: the mean of their orders."""
+    return np.mean([fit(steps, each) for each in errors.T])
+
+
+def fit_largest(steps, errors):
+    return fit(steps, np.max(errors, axis=1))
+
+
+def fit_mean(steps, errors):
+    return fit(steps, np.mean(errors, axis=1))
 
 
 def closure(r):
@@ -127,23 +144,26 @@ if __name__ == "__main__":
         ("geometrically", np.geomspace(4e-4, 4e-3, 9)),
     ):
         signed = np.array([impacts(run(h=h, T=1.6)) - exact for h in steps])
-        errors = np.max(np.abs(signed), axis=1)
-        rule = np.array([by_the_rule(3, h) - exact for h in steps])
-        order = fit(steps, errors)
+        rule, located = (
+            np.array([by_the_rule(3, h, located=inside) - exact for h in steps]) for inside in (False, True)
+        )
+        errors = np.abs(signed)
         rows += [
-            (f"impacts 1-3, nine steps {label} spaced: largest error / h", "-", f"{np.max(errors / steps):.2f}"),
-            ("  fitted order; foretold by phases alone; of the mean of the three errors", "-",
-             f"{order:.2f}; {fit(steps, np.max(np.abs(rule), axis=1)):.2f}; {fit(steps, np.mean(np.abs(signed), axis=1)):.2f}"),
+            (f"impacts 1-3, nine steps {label} spaced: largest error / h", "-", f"{np.max(errors / steps[:, None]):.2f}"),
+            ("  order fitted to all 27 errors; to the means of three; to the largest of three", "-",
+             "; ".join(f"{how(steps, errors):.2f}" for how in (fit_all, fit_mean, fit_largest))),
             ("  largest difference to what phases foretell, in h", "-", f"{np.max(np.abs(signed - rule) / steps[:, None]):.2f}"),
+            ("  impacts 2-3 located inside their steps: largest error / h; order fitted to all errors", "-",
+             f"{np.max(np.abs(located[:, 1:]) / steps[:, None]):.2f}; {fit_all(steps, np.abs(located[:, 1:])):.2f}"),
         ]  # fmt: skip
     steps = np.geomspace(4e-4, 4e-3, 201)
-    errors = np.array([np.max(np.abs(impacts(run(h=h, T=1.6)) - exact)) for h in steps])
-    nine, all_steps = fitted_orders(steps, errors)
-    rows += [
-        ("201 steps: error / h from, to", "-", f"{np.min(errors / steps):.2f}, {np.max(errors / steps):.2f}"),
-        ("  fitted order of all; of 25 families of nine: from, mean, to", "-",
-         f"{all_steps:.2f}; {nine.min():.2f}, {nine.mean():.2f}, {nine.max():.2f}"),
-    ]  # fmt: skip
+    errors = np.array([np.abs(impacts(run(h=h, T=1.6)) - exact) for h in steps])
+    size = np.max(errors, axis=1) / steps
+    rows.append(("201 steps: largest error / h from, to", "-", f"{np.min(size):.2f}, {np.max(size):.2f}"))
+    for label, how in (("all errors", fit_all), ("largest of three", fit_largest)):
+        nine, every = fitted_orders(steps, errors, how)
+        rows.append((f"  order by {label}: 201 steps; 25 families of nine: from, mean, to; below 0.75", "-",
+                     f"{every:.2f}; {nine.min():.2f}, {nine.mean():.2f}, {nine.max():.2f}; {np.sum(nine < 0.75)}"))  # fmt: skip
     for rtol in (1e-4, 1e-5, 1e-6, 1e-7):
         r = run(T=1.6, rtol=rtol)
         rows.append((f"rtol = {rtol:g} instead of h: steps, largest error of impacts 1-3", "-",
