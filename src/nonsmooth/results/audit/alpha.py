@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nonsmooth._core.records.laws import CONSTRAINT, HALF_LINE
 from nonsmooth.results.audit.batch import Batch
 from nonsmooth.results.audit.midpoint import audit_moreau
 from nonsmooth.results.audit.report import Audit
@@ -146,10 +147,10 @@ def _laws(model, modes, P, begin, gamma_1, reach) -> tuple[float, float]:
     for l in range(laws.n_laws):
         rows, kind = slice(laws.row[l], laws.row[l] + laws.dim[l]), laws.kind[l]
         xi = gamma_1[rows] + laws.e[l] * gamma_0[rows]
-        if modes[l] == 1 and speed > 0.0:  # constraint: no relative velocity
+        if modes[l] == CONSTRAINT and speed > 0.0:  # no relative velocity
             law = max(law, float(np.max(np.abs(xi))) / speed)
         size = float(np.max(np.abs(P), initial=0.0))
-        if kind == 0 and size > 0.0:
+        if kind == HALF_LINE and size > 0.0:
             cone = max(cone, -float(P[rows][0]) / size)
         if laws.link[l] >= 0 and size > 0.0 and np.isfinite(laws.mu[l]):
             limit = laws.mu[l] * float(P[laws.row[laws.link[l]]])

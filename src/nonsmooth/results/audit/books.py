@@ -59,3 +59,13 @@ def energy_of_forces(batch, t: np.ndarray, q: np.ndarray, u: np.ndarray, span: f
     power = dot(h, batch.free_accelerations(t, q, h))
     steps = max(steps, 1)
     return 0.5 * float(np.max(power, initial=0.0)) * (span / steps) ** 2 * steps
+
+
+def add_potential(balance: dict[str, float], batch: Batch, t: np.ndarray, q: np.ndarray) -> None:
+    """Potential energy at both ends, where the model has one."""
+    potential = getattr(batch.model, "potential_energy", None)
+    if potential is None:
+        return
+    V = [potential(t[k], q[k]) for k in (0, -1)]
+    if V[0] is not None and V[1] is not None:
+        balance["potential_start"], balance["potential_end"] = float(V[0]), float(V[1])

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.records.laws import FREE, HALF_LINE
+from nonsmooth._core.records.laws import FREE, HALF_LINE, INACTIVE
 from nonsmooth.results.audit.batch import Batch
 from nonsmooth.results.audit.laws import contact_rows, impact_impulses, projected, rows_of
 from nonsmooth.results.audit.stacks import diagonal_of_product, product, times, transposed
@@ -188,7 +188,7 @@ def not_pushed(batch: Batch, s: Steps, off: np.ndarray, size: np.ndarray) -> np.
             tau = np.linalg.lstsq(push, off[k], rcond=None)[0]
             row = np.flatnonzero(rows[k])
             idle = (
-                (row < batch.n_N) & (s.modes[k][np.minimum(row, batch.n_N - 1)] == 0)
+                (row < batch.n_N) & (s.modes[k][np.minimum(row, batch.n_N - 1)] == INACTIVE)
                 if batch.n_N
                 else row < 0
             )
@@ -217,9 +217,9 @@ def law_residuals(
         rows = rows_of(laws, i)
         P, G_ii = s.P[:, rows], np.maximum(np.max(m.G_diagonal[:, rows], axis=1), 0.0)
         # an inactive law carries no impulse, not even a small one
-        natural = np.where(s.modes[:, i] == 0, np.maximum(natural, G_ii * largest(P)), natural)
+        natural = np.where(s.modes[:, i] == INACTIVE, np.maximum(natural, G_ii * largest(P)), natural)
         # a direction that does not move the system decides nothing
-        on = np.flatnonzero((s.modes[:, i] != 0) & (G_ii != 0.0))
+        on = np.flatnonzero((s.modes[:, i] != INACTIVE) & (G_ii != 0.0))
         if on.size == 0:
             continue
         G_on = G_ii[on, None]
@@ -312,7 +312,7 @@ def activation_mismatch(
         return np.zeros(len(s), dtype=bool)
     approach = largest((m.rate_B + m.zeta)[:, : batch.n_N])
     near = (64 * _EPS * np.maximum(largest(s.q_B, m.q), s.dt * approach))[:, None]
-    active = s.modes[:, : batch.n_N] != 0
+    active = s.modes[:, : batch.n_N] != INACTIVE
     return np.any((active & (gap > near) & (not forced)) | (~active & (gap < -near)), axis=1)
 
 

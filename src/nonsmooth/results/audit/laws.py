@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.records.laws import COULOMB_1D, COULOMB_2D, DISK, FREE, HALF_LINE, INTERVAL, USER_SET
+from nonsmooth._core.records.laws import (
+    CONSTRAINT,
+    COULOMB_1D,
+    COULOMB_2D,
+    DISK,
+    FREE,
+    HALF_LINE,
+    INTERVAL,
+    USER_SET,
+)
 
 _EPS = np.finfo(np.float64).eps
 
@@ -100,7 +109,7 @@ def _answers(laws: Any, modes: np.ndarray, P: np.ndarray, G: np.ndarray, push: n
         rows, kind = rows_of(laws, i), int(laws.kind[i])
         if kind in (INTERVAL, DISK, USER_SET):
             continue
-        if modes[i] == 1:
+        if modes[i] == CONSTRAINT:
             constrained += range(rows.start, rows.stop)
         elif modes[i] and kind in (COULOMB_1D, COULOMB_2D):
             sliding.append((rows, int(laws.row[int(laws.link[i])]), float(laws.mu[i])))

@@ -24,7 +24,14 @@ from nonsmooth.results.audit.checks import (
     position_residual,
     relative,
 )
-from nonsmooth.results.audit.joints import joint_drift, rate_along
+from nonsmooth.results.audit.figures import (
+    directions_against_gaps,
+    motion,
+    report_drift,
+    report_missed,
+    solver_figures,
+    worst,
+)
 from nonsmooth.results.audit.report import Audit
 from nonsmooth.results.audit.stacks import times
 from nonsmooth.results.audit.steps import Steps, evenly, get, impulse_rows, near_events, whole_steps
@@ -38,7 +45,6 @@ _STRETCH = (
 )
 _ALL = 100_000  # runs of at most so many stored steps are looked at as a whole where sums or gaps are wanted
 _JOINTS = 64  # states at which joints are looked at; they are called one by one
-_SERIOUS = 0.05  # a contact passed at less than this part of the largest velocity is a touch, not an impact
 #: A constant step asks for no accuracy of its own; these parts of the motion and of its energy are what a reader would accept.
 LIMITS = {
     "force_change": 1.0,  # half of what it is at the limit of stability
@@ -305,7 +311,7 @@ class MoreauAudit:
             balance["unexplained"] = unexplained
             if factor == 1.0 or inertia == 0.0:
                 audit.unexplained_energy = unexplained
-        add_potential(balance, batch, self.t, self.q)
+        books.add_potential(balance, batch, self.t, self.q)
         audit.energy_balance = balance
         if getattr(batch.model, "passive", False):
             audit.energy_rise = self.rise(balance)
@@ -396,98 +402,3 @@ def off_the_line(batch: Batch, samples: Mapping[str, np.ndarray]) -> np.ndarray:
     difference = np.minimum(largest(s["u_seen"] - u), largest(s["u_seen"] - s["u_E"]))
     off_u = relative(difference, largest(s["u_B"], s["u_E"]))
     return np.stack([off_u, relative(largest(s["q_seen"] - q), largest(s["q_B"], s["q_E"]))])
-
-
-# --- shared with audits of other schemes ----------------------------------------------------------------------------
-
-
-def worst(values: np.ndarray, t: np.ndarray) -> tuple[float, float]:
-    """The largest of some numbers and its instant; NaN is larger than all."""
-    k = int(np.argmax(np.where(np.isnan(values), np.inf, values)))
-    return float(values[k]), float(t[k])
-
-
-def motion(q: np.ndarray) -> float:
-    """Size of a motion: the largest way of a coordinate."""
-    way = float(np.max(np.ptp(q, axis=0), initial=0.0)) if len(q) else 0.0
-    return way if way > 0.0 else float(np.max(np.abs(q), initial=0.0))
-
-
-def solver_figures(audit: Audit, totals: Mapping[str, Any], base_steps: int | None) -> None:
-    """Figures the contact solver reports about itself, over all base steps."""
-    audit.unconverged = int(totals.get("unconverged", 0))
-    if totals.get("max_residual") is not None:
-        audit.max_residual = float(totals["max_residual"])
-        audit.max_residual_t = float(totals["max_residual_t"]) if "max_residual_t" in totals else None
-    if totals.get("max_iterations") is not None:
-        audit.max_iterations = int(totals["max_iterations"])
-        solves = base_steps or audit.steps_total
-        if solves and "sum_iterations" in totals:
-            # the mean cannot exceed the largest: a driver that only notes the largest of accepted steps is corrected here
-            audit.mean_iterations = float(totals["sum_iterations"]) / solves
-            audit.max_iterations = max(audit.max_iterations, math.ceil(audit.mean_iterations))
-
-
-def report_drift(
-    audit: Audit, batch: Batch, t: np.ndarray, q: np.ndarray, u: np.ndarray, size: float
-) -> None:
-    """Drift of bilateral constraints at the given states, relative to the size of the motion."""
-    drift = joint_drift(batch, t, q, u)
-    if drift is None:
-        return
-    audit.joint_drift_position, audit.joint_drift_velocity = drift.position, drift.velocity
-    # (of what stays where it is, nothing but rounding of its coordinates is seen)
-    rounding = 64 * _EPS * float(np.max(np.abs(q), initial=0.0))
-    audit.joint_drift_relative = float(relative(max(drift.distance - rounding, 0.0), size))
-    audit.points_checked = max(audit.points_checked, int(t.size))
-
-
-def report_missed(audit: Audit, found: Any, batch: Batch, t: np.ndarray, speed: float) -> None:
-    """Contacts passed unseen: hard ones count, mere touches are noted."""
-    if found.step.size == 0:
-        return
-    hard = np.flatnonzero(found.speed > _SERIOUS * speed)
-    k = int(np.argmax(found.speed))
-    name, instant = str(batch.laws.name[int(found.contact[k])]), float(t[int(found.step[k])])
-    if hard.size:
-        audit.missed_contacts = {
-            "count": int(hard.size), "law": name, "t": instant, "depth": float(found.depth[k]), "speed": float(found.speed[k]),
-        }  # fmt: skip
-    if hard.size < found.step.size:
-        audit.notes.append(
-            f"{found.step.size - hard.size} touches between two stored states left no trace (speeds below {_SERIOUS:.0%} of the motion)"
-        )
-
-
-def directions_against_gaps(audit: Audit, batch: Batch, s: Steps) -> None:
-    """The rate of each gap, by differences along the motion, against W^T u + zeta."""
-    if batch.n_N == 0 or len(s) == 0:
-        return
-    k = evenly(len(s), 50)
-    t, q, u = s.t_B[k], s.q_B[k], s.u_B[k]
-    q_dot, dt = batch.q_dot(t, q, u), s.t_E[k] - t
-    WT, zeta = batch.directions(t, q)
-    claimed = (times(WT, u) + zeta)[:, : batch.n_N]
-    found = rate_along(batch.gaps, t, q, q_dot, dt, batch.room(t))
-    size = np.max(times(abs(WT), np.abs(u))[:, : batch.n_N] + np.abs(found), axis=0)
-    rounding = 4 * _EPS * (np.max(np.abs(q), initial=0.0) + np.abs(batch.gaps(t, q))) / (0.02 * dt)[:, None]
-    # a kink of the gap (a corner) or a bend seen over the step is no wrong derivative: the median tells
-    error = np.median(np.maximum(np.abs(found - claimed) - rounding, 0.0), axis=0) / np.where(
-        size > 0, size, 1.0
-    )
-    audit.derivative_error = float(np.max(error))
-    if audit.derivative_error > audit.limits.get("derivative_error", math.inf):
-        name = batch.laws.name[int(np.argmax(error))]
-        audit.notes.append(
-            f"the gap of {name!r} does not change at the rate that its directions say: see its `jacobian`"
-        )
-
-
-def add_potential(balance: dict[str, float], batch: Batch, t: np.ndarray, q: np.ndarray) -> None:
-    """Potential energy at both ends, where the model has one."""
-    potential = getattr(batch.model, "potential_energy", None)
-    if potential is None:
-        return
-    V = [potential(t[k], q[k]) for k in (0, -1)]
-    if V[0] is not None and V[1] is not None:
-        balance["potential_start"], balance["potential_end"] = float(V[0]), float(V[1])

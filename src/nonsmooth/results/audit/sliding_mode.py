@@ -10,9 +10,10 @@ from copy import copy
 
 import numpy as np
 
+from nonsmooth._core.records.laws import CONSTRAINT
 from nonsmooth.results.audit.adaptive import audit_adaptive
 from nonsmooth.results.audit.batch import Batch
-from nonsmooth.results.audit.midpoint import report_drift
+from nonsmooth.results.audit.figures import report_drift
 from nonsmooth.results.audit.report import Audit
 from nonsmooth.results.audit.steps import evenly
 from nonsmooth.results.events import count_kinds, kind_code
@@ -161,7 +162,7 @@ def constrained_part(batch, result):
     """The columns of a result from where on all constraints are met; None if they never are."""
     if batch.n_J == 0:
         return result
-    off = np.any(result.modes != 1, axis=0)
+    off = np.any(result.modes != CONSTRAINT, axis=0)
     if off.any():
         Phi = batch.joints(result.t, result.q.T, result.u.T)
         off |= np.max(np.abs(Phi), axis=1, initial=0.0) > MET * float(np.max(np.abs(result.q)))

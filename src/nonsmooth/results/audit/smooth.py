@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nonsmooth._core.records.laws import COULOMB_1D, COULOMB_2D, DISK, FREE, INTERVAL
+from nonsmooth._core.records.laws import CONSTRAINT, COULOMB_1D, COULOMB_2D, DISK, FREE, INTERVAL
 from nonsmooth.results.audit.batch import Batch, solved
 from nonsmooth.results.audit.checks import dot
 from nonsmooth.results.audit.joints import rate_along, rates_of_directions
@@ -60,7 +60,7 @@ class FixedModes:
         for i in range(laws.n_laws):
             mode, kind, rows = modes[:, i], int(laws.kind[i]), rows_of(laws, i)
             slips = (np.abs(mode) == 2) & (kind != FREE)
-            held[:, rows] = ((mode == 1) | (kind == FREE))[:, None]
+            held[:, rows] = ((mode == CONSTRAINT) | (kind == FREE))[:, None]
             acting[:, rows] = held[:, rows] | slips[:, None]
             if slips.any():
                 self.slips.append((i, rows, np.flatnonzero(slips)))
