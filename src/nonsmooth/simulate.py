@@ -33,7 +33,7 @@ from nonsmooth.schemes.methods import chosen, handed_over, second_opinion
 from nonsmooth.schemes.outcome import finish
 from nonsmooth.schemes.prepare import most_steps, prepare
 from nonsmooth.schemes.request import MEMORY_LIMIT, Request
-from nonsmooth.schemes.sensitivities import checked_names, with_sensitivities
+from nonsmooth.schemes.sensitivities import checked_names
 from nonsmooth.schemes.user_events import UserEvents, as_events
 
 
@@ -155,7 +155,11 @@ def simulate(
     q, u = _start(system, q0, u0)
     scheme, asked, given = chosen(method, dt, options), as_events(events), _given(controllers)
     if sensitivities:
-        scheme = with_sensitivities(scheme, checked_names(sensitivities), output is not None or given)
+        scheme = scheme.differentiated(checked_names(sensitivities))
+        if output is not None or given:
+            raise InputError(
+                "`sensitivities` cannot be combined with `output` or `controllers`: leave one out."
+            )
     t_0, t_1 = request.t_span
     request.segments(scheme)  # refuses what cannot be stepped through
     with first_use(scheme.name, progress, getattr(scheme, "compile_seconds", None)), system.running():

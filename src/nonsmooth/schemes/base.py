@@ -129,6 +129,12 @@ class Scheme:
             changes["dt_max"] = dt_max
         return replace(self, **changes)
 
+    def differentiated(self, by: tuple[str, ...]) -> Any:
+        """The same scheme with derivatives by start and parameters carried along."""
+        raise InputError(
+            f'`sensitivities` are found by method="event-driven", not by {self.name!r}: leave `dt` out, or name it.'
+        )
+
     @property
     def reaches(self) -> bool:
         """Whether it starts from states that violate constraints and reaches them by itself."""

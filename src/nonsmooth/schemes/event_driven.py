@@ -109,6 +109,11 @@ class EventDriven(Scheme):
         """The integrator a run begins with."""
         return EXPLICIT_PAIR if self.integrator == AUTO else self.integrator
 
+    def differentiated(self, by: tuple[str, ...]) -> EventDriven:
+        from nonsmooth.schemes.sensitivities import VariedEventDriven
+
+        return VariedEventDriven.of(self, by)
+
     def options(self) -> dict[str, Any]:
         chosen = {
             name: getattr(self, name)

@@ -49,24 +49,13 @@ class VariedEventDriven(EventDriven):
     @classmethod
     def of(cls, scheme: EventDriven, by: tuple[str, ...]) -> VariedEventDriven:
         """(Derivatives are those of explicit steps.)"""
+        if scheme.integrator == STIFF:
+            raise InputError(f"`sensitivities` need an explicit integrator, not {STIFF!r}.")
         options = {entry.name: getattr(scheme, entry.name) for entry in fields(EventDriven)}
         return cls(**options | {"integrator": scheme.first_integrator()}, by=by)
 
     def start(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> VariedRun:
         return VariedRun(self, model, t, q, u, plan)
-
-
-def with_sensitivities(scheme, by: tuple[str, ...], otherwise: bool) -> VariedEventDriven:
-    """The scheme that carries derivatives along; `otherwise`: whether output is streamed or controllers act."""
-    if not isinstance(scheme, EventDriven):
-        raise InputError(
-            f'`sensitivities` are found by method="event-driven", not by {scheme.name!r}: leave `dt` out, or name it.'
-        )
-    if scheme.integrator == STIFF:
-        raise InputError(f"`sensitivities` need an explicit integrator, not {STIFF!r}.")
-    if otherwise:
-        raise InputError("`sensitivities` cannot be combined with `output` or `controllers`: leave one out.")
-    return VariedEventDriven.of(scheme, by)
 
 
 @dataclass(frozen=True)
