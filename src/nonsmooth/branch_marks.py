@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
+from nonsmooth._core.records.laws import CONSTRAINT
 from nonsmooth.errors import InconsistentStateError, IntegrationError, SolverError
 from nonsmooth.orbits import PeriodicOrbit
 
@@ -228,7 +229,9 @@ def least_gap(orbit: PeriodicOrbit) -> float:
         run = orbit.simulate(method=scheme, audit=False)
     model = orbit.system.bind(orbit.t_0, orbit.q, orbit.u)
     n, least = model.laws.n_N, math.inf
-    open_ones = [k for k in range(n) if model.laws.name[k] not in closing and not np.any(run.modes[k] == 1)]
+    open_ones = [
+        k for k in range(n) if model.laws.name[k] not in closing and not np.any(run.modes[k] == CONSTRAINT)
+    ]
     if not open_ones:
         return least
     gaps = np.array([model.gaps(t, q) for t, q in zip(run.t, run.q.T)])[:, open_ones]

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from nonsmooth._core.records.laws import CONSTRAINT, FREE
 from nonsmooth.errors import (
     ConvergenceError,
     InconsistentStateError,
@@ -277,9 +278,9 @@ class Shooting:
         rows_q, rows_u = [], []
         for law in range(laws.n_laws):
             rows = range(laws.row[law], laws.row[law] + laws.dim[law])
-            bilateral = laws.kind[law] == 6
+            bilateral = laws.kind[law] == FREE
             struck = self.section is not None and laws.name[law] == self.section[1]
-            held = bilateral or at.modes[law] == 1
+            held = bilateral or at.modes[law] == CONSTRAINT
             if law < laws.n_N and (held or struck):
                 rows_q += [WT[k] for k in rows]
             if bilateral and rows[0] - (laws.n_rows - laws.n_J) < int(model.size().n_joints):

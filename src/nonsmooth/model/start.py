@@ -12,6 +12,7 @@ import warnings
 
 import numpy as np
 
+from nonsmooth._core.records.laws import FREE
 from nonsmooth.errors import (
     InconsistentStateError,
     InputError,
@@ -214,23 +215,30 @@ def consistent_start(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Check gaps and joints of the start; repair them only if asked. A scheme that `reaches` constraints may start off them; `dt` is
     the step of a scheme with constant step."""
-    q, u = q.copy(), u.copy()
     L = motion_scale(model, t, q, u, span)
-    V = max(float(np.max(np.abs(u), initial=0.0)), 1e-300)
-    laws = model.laws
-    gaps = model.gaps(t, q)
-    slight = max(SLIGHT_OVERLAP * L, depth_of_step(model, t, q, u, dt))
-    overlap = [k for k in range(laws.n_N) if gaps[k] < -1e-12 * L]
+    q = with_gaps(model, t, q.copy(), L, max(SLIGHT_OVERLAP * L, depth_of_step(model, t, q, u, dt)), resolve)
+    if reaches and not project:
+        return q, u.copy()
+    q = on_joints(model, t, q, u, L, project)
+    return q, with_joint_velocities(model, t, q, u.copy(), project)
+
+
+def with_gaps(model, t, q, L, slight, resolve: bool) -> np.ndarray:
+    """The start without deep overlap; one of less than `slight` is accepted."""
+    gaps, names = model.gaps(t, q), model.laws.name
+    overlap = [k for k in range(model.laws.n_N) if gaps[k] < -1e-12 * L]
     deep = [k for k in overlap if gaps[k] < -slight]
     if deep and resolve:
-        q = moved_onto(model, t, q, lambda t, q: np.minimum(model.gaps(t, q), 0.0), slice(0, laws.n_N), L)
+        q = moved_onto(
+            model, t, q, lambda t, q: np.minimum(model.gaps(t, q), 0.0), slice(0, model.laws.n_N), L
+        )
         still = model.gaps(t, q)
         if np.min(still) < -1e-9 * L:
             raise InconsistentStateError(
                 f"the overlapping start could not be resolved (worst gap {np.min(still):.3g})."
             )
     elif deep:
-        listed = ", ".join(f"{laws.name[k]!r}: {gaps[k]:.6g}" for k in deep[:5])
+        listed = ", ".join(f"{names[k]!r}: {gaps[k]:.6g}" for k in deep[:5])
         raise InconsistentStateError(
             f"contacts overlap deeply at the start ({listed}; length scale {L:.3g}): correct `q0`, or pass resolve=True to "
             "move the state out."
@@ -238,61 +246,69 @@ def consistent_start(
     elif overlap:
         k = min(overlap, key=lambda k: gaps[k])
         warnings.warn(
-            f"contact {laws.name[k]!r} overlaps by {-gaps[k]:.3g} at the start; it is accepted as closed, not pushed out.",
+            f"contact {names[k]!r} overlaps by {-gaps[k]:.3g} at the start; it is accepted as closed, not pushed out.",
             PenetrationWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
+    return q
 
-    if reaches and not project:
-        return q, u
-    position, velocity = model.joint_residuals(t, q, u)
-    if position.size and np.max(np.abs(position)) > CONSISTENCY * L:
-        k = int(np.argmax(np.abs(position)))
-        if not project:
-            raise InconsistentStateError(
-                f"joint equation {_row_name(model, k)!r} is violated by {position[k]:.6g} at the start: correct `q0`, or "
-                "pass project=True."
-            )
-        first = laws.n_rows - laws.n_J
-        q = moved_onto(
-            model,
-            t,
-            q,
-            lambda t, q: model.joint_residuals(t, q, u)[0],
-            slice(first, first + position.size),
-            L,
+
+def on_joints(model, t, q, u, L, project: bool) -> np.ndarray:
+    """The start with the joints closed."""
+
+    def residual(t, q):
+        return model.joint_residuals(t, q, u)[0]
+
+    position = residual(t, q)
+    if np.max(np.abs(position), initial=0.0) <= CONSISTENCY * L:
+        return q
+    k = int(np.argmax(np.abs(position)))
+    if not project:
+        raise InconsistentStateError(
+            f"joint equation {_row_name(model, k)!r} is violated by {position[k]:.6g} at the start: correct `q0`, or "
+            "pass project=True."
         )
-        position, velocity = model.joint_residuals(t, q, u)
-        if np.max(np.abs(position)) > CONSISTENCY * L:
-            worst = sorted(range(position.size), key=lambda k: -abs(position[k]))[:2]
-            raise ModelError(
-                "the joints contradict each other: no position near the start satisfies them all (left over: "
-                + ", ".join(f"{_row_name(model, k)!r} by {position[k]:.3g}" for k in sorted(worst))
-                + "); take one of them away or correct it."
-            )
-    if velocity.size and np.max(np.abs(velocity)) > CONSISTENCY * max(V, 1e-8):
+    first = model.laws.n_rows - model.laws.n_J
+    q = moved_onto(model, t, q, residual, slice(first, first + position.size), L)
+    position = residual(t, q)
+    if np.max(np.abs(position)) > CONSISTENCY * L:
+        worst = sorted(range(position.size), key=lambda k: -abs(position[k]))[:2]
+        raise ModelError(
+            "the joints contradict each other: no position near the start satisfies them all (left over: "
+            + ", ".join(f"{_row_name(model, k)!r} by {position[k]:.3g}" for k in sorted(worst))
+            + "); take one of them away or correct it."
+        )
+    return q
+
+
+def with_joint_velocities(model, t, q, u, project: bool) -> np.ndarray:
+    """The velocities of the start, as joints and nonholonomic constraints want them."""
+    velocity = model.joint_residuals(t, q, u)[1]
+    allowed = CONSISTENCY * max(float(np.max(np.abs(u), initial=0.0)), 1e-8)
+    if np.max(np.abs(velocity), initial=0.0) <= allowed:
+        return u
+    if not project:
         k = int(np.argmax(np.abs(velocity)))
-        if not project:
-            raise InconsistentStateError(
-                f"constraint {_row_name(model, k)!r} is violated on velocity level by {velocity[k]:.6g} at the start: "
-                "correct `u0`, or pass project=True."
-            )
-        WT, _ = model.directions(t, q)
-        J = WT[laws.n_rows - laws.n_J :]
-        M_inv_JT = solved_with_mass(model, t, q, J.T)
-        u = u - M_inv_JT @ (np.linalg.pinv(J @ M_inv_JT) @ velocity)
-        velocity = model.joint_residuals(t, q, u)[1]
-        if np.max(np.abs(velocity)) > CONSISTENCY * max(V, 1e-8):
-            k = int(np.argmax(np.abs(velocity)))
-            raise ModelError(
-                f"the constraints contradict each other on velocity level: {_row_name(model, k)!r} stays violated by "
-                f"{velocity[k]:.3g}; take one of them away or correct it."
-            )
-    return q, u
+        raise InconsistentStateError(
+            f"constraint {_row_name(model, k)!r} is violated on velocity level by {velocity[k]:.6g} at the start: "
+            "correct `u0`, or pass project=True."
+        )
+    WT, _ = model.directions(t, q)
+    J = WT[model.laws.n_rows - model.laws.n_J :]
+    M_inv_JT = solved_with_mass(model, t, q, J.T)
+    u = u - M_inv_JT @ (np.linalg.pinv(J @ M_inv_JT) @ velocity)
+    velocity = model.joint_residuals(t, q, u)[1]
+    if np.max(np.abs(velocity)) > allowed:
+        k = int(np.argmax(np.abs(velocity)))
+        raise ModelError(
+            f"the constraints contradict each other on velocity level: {_row_name(model, k)!r} stays violated by "
+            f"{velocity[k]:.3g}; take one of them away or correct it."
+        )
+    return u
 
 
 def _row_name(model, k):
-    rows = [name for name, kind in zip(model.laws.name, model.laws.kind) if kind == 6]
+    rows = [name for name, kind in zip(model.laws.name, model.laws.kind) if kind == FREE]
     return rows[k] if k < len(rows) else f"constraint {k}"
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core.jit import Reference, address_record
+from nonsmooth._core.records.laws import CONSTRAINT
 from nonsmooth._core.records.scene import BETWEEN, STEP
 from nonsmooth._core.records.status import OK, UNCONVERGED
 from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
@@ -339,7 +340,9 @@ class ExtrapolatedRun(SchemeRun):
         """Whether an open contact closes at the end of the span, as far as the instant of an impact can be told."""
         last, n_N = self.own.accepted, self.model.laws.n_N
         gap, rate = last.gap[:n_N], last.rate[:n_N]
-        self._ends = (last.state.modes[:n_N] != 1) & (rate < 0.0) & (gap <= -0.3 * self.dt_min * rate)
+        self._ends = (
+            (last.state.modes[:n_N] != CONSTRAINT) & (rate < 0.0) & (gap <= -0.3 * self.dt_min * rate)
+        )
         return bool(np.any(self._ends))
 
     def _impact_at_end(self) -> int:
@@ -403,7 +406,7 @@ class ExtrapolatedRun(SchemeRun):
     def _note_closed(self) -> None:
         n = self.clock.logged
         for step, law, mode in zip(self.log.step[:n], self.log.law[:n], self.log.after[:n]):
-            self._closed[int(law)] = int(step) if mode == 1 else -1
+            self._closed[int(law)] = int(step) if mode == CONSTRAINT else -1
 
     def take_events(self) -> tuple[np.ndarray, np.ndarray]:
         self._note_closed()

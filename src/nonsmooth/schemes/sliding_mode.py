@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core.jit import MATRIX, Reference, address_record
-from nonsmooth._core.records.laws import FREE
+from nonsmooth._core.records.laws import CONSTRAINT, FREE
 from nonsmooth._core.records.scene import BETWEEN, STEP
 from nonsmooth.errors import AdjustmentWarning, InputError, ModelError, NonFiniteError, RangeError, ShapeError
 from nonsmooth.integrators.tableaus import ALIASES, METHODS
@@ -254,7 +254,9 @@ class SlidingModeRun(SchemeRun):
         orders, n = self.high.orders, self.model.laws.n_rows
         self.own.order[:] = orders
         there = (
-            self.high.begin(self, t, q, u) & (self.state.modes[:n] == 1) & (self.state.own[1 : 1 + n] > 0.5)
+            self.high.begin(self, t, q, u)
+            & (self.state.modes[:n] == CONSTRAINT)
+            & (self.state.own[1 : 1 + n] > 0.5)
         )
         refuse_start(self.model.laws.name, orders, there, scheme.reaches)
         self.own.control.highest, self.own.control.status = int(orders.max()), 0
