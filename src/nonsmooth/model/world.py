@@ -14,7 +14,7 @@ from nonsmooth.model.bodies.body import Body, Ground
 from nonsmooth.model.bodies.contacts import ContactPair, name_of
 from nonsmooth.model.bodies.element import Element
 from nonsmooth.model.bodies.forces import Load
-from nonsmooth.model.bodies.material import Material, met
+from nonsmooth.model.bodies.material import Material, material_of, met
 from nonsmooth.model.bodies.shapes import Surface, _Flat
 from nonsmooth.model.bodies.user_rows import OF_USERS, bodies_of, owner_of
 from nonsmooth.model.bodies.writers import UserFunctions
@@ -58,9 +58,7 @@ class World:
     ):
         self.gravity = _gravity(gravity)
         self.dim = self.gravity.size
-        if material is not None and not isinstance(material, Material):
-            raise InputError(f"`material` of the world is {material!r}: a Material is wanted.")
-        self.material = material or Material()
+        self.material = material_of(material, "the world") or Material()
         self.parameters, self.name = Parameters(params), name
         self.ground = Ground(self)
         self.bodies: list[Any] = [self.ground]

@@ -9,7 +9,7 @@ import numpy as np
 from nonsmooth._core.bodies.frames import GROUND, PLANAR, POINT, SPATIAL
 from nonsmooth.errors import InputError, ModelError, NonFiniteError, RangeError, ShapeError
 from nonsmooth.model.bodies.check import in_space, number, vector
-from nonsmooth.model.bodies.material import refuse_coefficients
+from nonsmooth.model.bodies.material import material_of, refuse_coefficients
 from nonsmooth.model.bodies.shapes import Form
 from nonsmooth.model.names import check_name, short
 from nonsmooth.model.rotations import inertia_matrix
@@ -66,7 +66,8 @@ class Body:
             check_name(name, "a body")
         self.shape, self.mass, self.inertia, self.density = shape, mass, inertia, density
         self.position, self.velocity, self.angle, self.rotation = position, velocity, angle, rotation
-        self.angular_velocity, self.material, self.name = angular_velocity, material, name
+        self.angular_velocity, self.name = angular_velocity, name
+        self.material = material_of(material, self.owner)
         self.world: Any = None
 
     @property

@@ -103,6 +103,13 @@ class Material:
         return f"Material(restitution={self.restitution:g}, friction={self.friction})"
 
 
+def material_of(value: Any, owner: str) -> Material | None:
+    """What was given as `material`, if anything was."""
+    if value is not None and not isinstance(value, Material):
+        raise InputError(f"`material` of {owner} is {value!r}: a Material is wanted.")
+    return value
+
+
 def refuse_coefficients(owner: str, unknown: dict[str, Any]) -> None:
     """Refuse arguments that `owner` does not have; of coefficients, say where they belong."""
     mine = [name for name in unknown if name in ("restitution", "friction", "rolling_friction")]

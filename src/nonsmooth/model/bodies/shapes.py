@@ -14,7 +14,7 @@ import numpy as np
 
 from nonsmooth.errors import InputError, ShapeError
 from nonsmooth.model.bodies.check import direction, number, vector
-from nonsmooth.model.bodies.material import refuse_coefficients
+from nonsmooth.model.bodies.material import material_of, refuse_coefficients
 from nonsmooth.model.names import short
 
 
@@ -171,8 +171,9 @@ class Surface:
     point: np.ndarray
 
     def __init__(self, body: Any = None, material: Any = None, name: str | None = None, **unknown: Any):
-        self.body, self.material, self.name = body, material, name
         refuse_coefficients(f"a {type(self).__name__}", unknown)
+        self.body, self.name = body, name
+        self.material = material_of(material, self.owner)
 
     @property
     def owner(self) -> str:

@@ -8,31 +8,16 @@ import numpy as np
 
 from nonsmooth._core.bodies.frames import ALONG, FIXED_COLUMNS, HELD
 from nonsmooth._core.structures import bars
-from nonsmooth.errors import ModelError, ShapeError
+from nonsmooth.errors import ModelError
 from nonsmooth.model.bodies.check import in_space, number
-from nonsmooth.model.structures.base import (
-    NOTHING,
-    LaidElements,
-    Node,
-    PlacedNode,
-    Structure,
-    assembled,
-    lightened,
-    linear_mass,
-)
-from nonsmooth.model.structures.given import (
-    checked_lumping,
-    held_components,
-    light_nodes,
-    line_of_nodes,
-    per_element,
-    velocities_of,
-)
+from nonsmooth.model.structures import line
+from nonsmooth.model.structures.base import NOTHING, LaidElements, PlacedNode, assembled
+from nonsmooth.model.structures.given import held_components, per_element, velocities_of
 
 KERNELS = (bars.bar_forces, bars.bar_stiffness, bars.bar_damping)
 
 
-class Bar(Structure):
+class Bar(line.Line):
     """A straight elastic bar with linear elements; its coordinates are displacements along its axis.
 
     Parameters
@@ -73,11 +58,9 @@ class Bar(Structure):
         material: Any = None,
         name: str | None = None,
     ):
-        super().__init__(name, material)
-        self.points = line_of_nodes(points, elements, self.owner)
+        super().__init__(points, elements, name, material)
         self.EA, self.rhoA, self.mass, self.damping = EA, rhoA, mass, damping
         self.fixed, self.velocity, self.light = fixed, velocity, light
-        self.frames = [Node(self, k) for k in range(self.points.shape[0])]
         self._checked()
 
     def _checked(self):
@@ -98,10 +81,7 @@ class Bar(Structure):
         return e, L, per_element(self.EA, n, "EA", owner), per_element(self.rhoA, n, "rhoA", owner), tau, held
 
     def lay(self, dim: int, gravity: np.ndarray) -> LaidBar:
-        if self.points.shape[1] != dim:
-            raise ShapeError(
-                f"`points` of {self.owner} have {self.points.shape[1]} entries in a world of dimension {dim}."
-            )
+        self.fits(dim)
         e, L, EA, rhoA, tau, held = self._checked()
         v = velocities_of(self, self.points)
         speed = v @ e
@@ -109,23 +89,22 @@ class Bar(Structure):
             raise ModelError(
                 f"`velocity` of {self.owner} is not along its axis: its nodes move along the axis only (see Beam)."
             )
-        placed, unknown, n = [], np.full(self.points.shape[0], -1), 0
-        axis = in_space(e)
-        for k, point in enumerate(self.points):
-            at, fixed = in_space(point), np.zeros(FIXED_COLUMNS)
-            fixed[:3] = at
-            if k in held:
-                if speed[k] != 0.0:
-                    raise ModelError(
-                        f"node {k} of {self.owner} is fixed, but has the velocity {speed[k]:g}: give one row for each node."
-                    )
-                placed.append(PlacedNode(HELD, dim, at, NOTHING, NOTHING, (), fixed=fixed))
-                continue
-            fixed[3:] = axis
-            unknown[k] = n
-            n += 1
-            placed.append(PlacedNode(ALONG, dim, at, np.zeros(1), np.array([speed[k]]), ("s",), fixed=fixed))
-        return LaidBar(self, placed, n, unknown, (L, EA, rhoA, tau), float(gravity[:dim] @ e))
+        free = self.free(("along its axis",), {k: {"along its axis"} for k in held}, speed[:, None])
+        unknown, n = line.unknowns(free[:, 0])
+        placed = [
+            _placed(dim, in_space(point), in_space(e), rate, moves)
+            for point, rate, moves in zip(self.points, speed, free[:, 0])
+        ]
+        return LaidBar(self, placed, n, unknown, (L, EA, rhoA, tau), gravity[:dim] @ e)
+
+
+def _placed(dim, at, axis, speed, moves) -> PlacedNode:
+    fixed = np.zeros(FIXED_COLUMNS)
+    fixed[:3] = at
+    if not moves:
+        return PlacedNode(HELD, dim, at, NOTHING, NOTHING, (), fixed=fixed)
+    fixed[3:] = axis
+    return PlacedNode(ALONG, dim, at, np.zeros(1), np.array([speed]), ("s",), fixed=fixed)
 
 
 class LaidBar(LaidElements):
@@ -140,14 +119,8 @@ class LaidBar(LaidElements):
             bar, placed, n, place, np.zeros(place.shape), np.column_stack([EA / L, tau * EA / L]), KERNELS
         )  # fmt: skip
         self.has_damping = tau > 0.0
-        lumped = checked_lumping(bar.mass, bar.owner)
-        self.mass = assembled(
-            place, lightened(linear_mass(rhoA * L, lumped), L, light_nodes(bar), bar.owner), n
-        )
-        weight = 0.5 * along * rhoA * L
-        for side in (0, 1):
-            free = place[:, side] >= 0
-            np.add.at(self.weights, place[free, side], weight[free])
+        self.mass = assembled(place, bar.masses(rhoA * L, L), n)
+        self.weights = line.weights(place, n, np.array([along]), rhoA * L)
 
     def _normal(self, x, v):
         """Normal force without and with damping, shape (n_t, elements)."""

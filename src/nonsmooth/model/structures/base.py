@@ -14,12 +14,12 @@ from nonsmooth._core.bodies.frames import FIXED_COLUMNS
 from nonsmooth._core.calls.model_functions import ModelFunction
 from nonsmooth._core.jit import VECTOR, Reference
 from nonsmooth._core.structures.elements import Elements, Shift
-from nonsmooth.errors import InputError, ModelError
+from nonsmooth.errors import InputError
 from nonsmooth.model.bodies.body import Body
+from nonsmooth.model.bodies.material import material_of
 from nonsmooth.model.names import check_name, short
 
 NOTHING = np.zeros(0)
-LIGHT = 0.1  # of its mass stays on a light node
 
 
 class Node(Body):
@@ -105,7 +105,8 @@ class Structure:
             if not isinstance(name, str):
                 raise InputError(f"`name` of a {type(self).__name__} is {name!r}: text is wanted.")
             check_name(name, f"a {type(self).__name__}")
-        self.name, self.material = name, material
+        self.name = name
+        self.material = material_of(material, self.owner)
         self.frames: list[Node] = []  # rows of the table of frames, in order
         self.world: Any = None
 
@@ -134,13 +135,14 @@ class Structure:
     def end(self) -> Node:
         return self.node("end")
 
-    def _number(self, which: Any) -> int:
+    def _number(self, which: Any, argument: str = "") -> int:
         n = len(self.nodes)
-        if which in ("start", "end"):
+        if isinstance(which, str) and which in ("start", "end"):
             return 0 if which == "start" else n - 1
         if isinstance(which, bool) or not isinstance(which, int | np.integer) or not -n <= which < n:
+            where = f"`{argument}`: " if argument else ""
             raise InputError(
-                f'{self.owner} has no node {which!r}: "start", "end" or a number from 0 to {n - 1} is wanted.'
+                f'{where}{self.owner} has no node {which!r}: "start", "end" or a number from 0 to {n - 1} is wanted.'
             )
         return int(which) % n
 
@@ -293,45 +295,6 @@ class LaidElements(Laid):
         free = self.place >= 0
         np.add.at(out.T, self.place[free], forces[:, free].T)
         return out
-
-
-def linear_mass(mass: np.ndarray, lumped: bool) -> np.ndarray:
-    """Mass matrices of elements with linear shape functions, shape (elements, 2, 2)."""
-    pattern = np.array([[0.5, 0.0], [0.0, 0.5]]) if lumped else np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
-    return mass[:, None, None] * pattern
-
-
-def lightened(matrices: np.ndarray, L: np.ndarray, light: list[int], owner: str) -> np.ndarray:
-    """Lumped masses of elements (elements, 2, 2) of lengths L, those of `light` nodes on their neighbours: mass and its centre stay.
-
-    A mass between nodes at -L_1 and L_2 is shared as by a lever, L_2 : L_1; that of an end is balanced by the two nodes next to it, at L_1
-    and L_1 + L_2, of which the far one loses mass: (L_1 + L_2) / L_2 and -L_1 / L_2.
-    """
-    found, n = matrices.copy(), L.size
-    if light and n < 2:
-        raise ModelError(
-            f"`light` of {owner} needs two elements or more: one could not keep its centre of mass."
-        )
-    for node in light:
-        sides = [(k, own) for k, own in ((node - 1, 1), (node, 0)) if 0 <= k < n]
-        moved = (1.0 - LIGHT) * sum(matrices[k, own, own] for k, own in sides)
-        for k, own in sides:
-            found[k, own, own] -= (1.0 - LIGHT) * matrices[k, own, own]
-        if len(sides) == 2:
-            left, right = L[node - 1], L[node]
-            found[node - 1, 0, 0] += moved * right / (left + right)
-            found[node, 1, 1] += moved * left / (left + right)
-        else:
-            (k, own), step = sides[0], 1 if node == 0 else -1
-            near, far = L[k], L[k + step]
-            found[k, 1 - own, 1 - own] += moved * (near + far) / far
-            found[k + step, 1 - own, 1 - own] -= moved * near / far
-    nodes = np.concatenate([found[:, 0, 0], [0.0]]) + np.concatenate([[0.0], found[:, 1, 1]])
-    if np.min(nodes) <= 0.0:
-        raise ModelError(
-            f"`light` of {owner}: node {int(np.argmin(nodes))} would have no mass left; use more or more even elements."
-        )
-    return found
 
 
 def assembled(place: np.ndarray, matrices: np.ndarray, n: int) -> Entries:

@@ -7,27 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.bodies.frames import FIXED_COLUMNS, FIXED_PHI, HELD, PLANAR
+from nonsmooth._core.bodies.frames import FIXED_PHI, PLANAR
 from nonsmooth._core.structures import planar_beams
-from nonsmooth.errors import InputError, ModelError, ShapeError
-from nonsmooth.model.bodies.check import in_space, number, vector
-from nonsmooth.model.structures.base import (
-    LaidElements,
-    Node,
-    PlacedNode,
-    Structure,
-    assembled,
-    lightened,
-    linear_mass,
-)
-from nonsmooth.model.structures.given import (
-    checked_lumping,
-    held_components,
-    light_nodes,
-    line_of_nodes,
-    per_element,
-    velocities_of,
-)
+from nonsmooth.errors import InputError
+from nonsmooth.model.bodies.check import in_space, number
+from nonsmooth.model.structures import line
+from nonsmooth.model.structures.base import LaidElements, PlacedNode, assembled
+from nonsmooth.model.structures.given import checked_lumping, held_components, per_element, velocities_of
 from nonsmooth.model.structures.spatial_beam import SPACE
 from nonsmooth.model.structures.spatial_beam import lay as lay_in_space
 
@@ -35,7 +21,7 @@ KERNELS = (planar_beams.beam_forces, planar_beams.beam_stiffness, planar_beams.b
 PLANE = ("x", "y", "phi")
 
 
-class Beam(Structure):
+class Beam(line.Line):
     """A geometrically exact beam (stretch, shear, bending, torsion; rotations of any size): linear elements in the plane, pieces of
     helices in space.
 
@@ -98,25 +84,12 @@ class Beam(Structure):
         material: Any = None,
         name: str | None = None,
     ):
-        super().__init__(name, material)
-        self.points = line_of_nodes(points, elements, self.owner)
+        super().__init__(points, elements, name, material)
         self.EA, self.GA, self.EI, self.rhoA, self.rhoI, self.mass = EA, GA, EI, rhoA, rhoI, mass
-        self.damping, self.fixed, self.velocity, self.angular_velocity = (
-            damping,
-            fixed,
-            velocity,
-            angular_velocity,
-        )
-        self.light, self.GJ, self.EI_2, self.GA_2, self.rhoI_2, self.normal = (
-            light,
-            GJ,
-            EI_2,
-            GA_2,
-            rhoI_2,
-            normal,
-        )
+        self.GJ, self.EI_2, self.GA_2, self.rhoI_2, self.normal = GJ, EI_2, GA_2, rhoI_2, normal
+        self.damping, self.light, self.fixed = damping, light, fixed
+        self.velocity, self.angular_velocity = velocity, angular_velocity
         self.radius = number(radius, "radius", self.owner, 0.0)
-        self.frames = [Node(self, k) for k in range(self.points.shape[0])]
         self._checked()
 
     def _checked(self):
@@ -142,10 +115,7 @@ class Beam(Structure):
         ]
         if of_space:
             raise InputError(f"`{of_space[0]}` of {self.owner} is for space, but the world has dimension 2.")
-        if self.points.shape[1] != 2:
-            raise ShapeError(
-                f"`points` of {self.owner} have {self.points.shape[1]} entries in a world of dimension 2."
-            )
+        self.fits(2)
         stiffness, rhoA, rhoI, tau, held = self._checked()
         angles = node_angles(self.points)
         spin = number(self.angular_velocity, "angular_velocity", self.owner)
@@ -153,26 +123,10 @@ class Beam(Structure):
         arm = self.points - self.points[0]
         u = np.column_stack([v[:, 0] - spin * arm[:, 1], v[:, 1] + spin * arm[:, 0], np.full(len(v), spin)])
         q = np.column_stack([self.points, angles])
-        placed, unknown, n = [], np.full(q.shape, -1), 0
-        for k in range(q.shape[0]):
-            free = [c not in held.get(k, ()) for c in PLANE]
-            for i, name in enumerate(PLANE):
-                if not free[i] and u[k, i] != 0.0:
-                    raise ModelError(
-                        f"`{name}` of node {k} of {self.owner} is fixed, but has the velocity {u[k, i]:g}: give `velocity` for each node."
-                    )
-            unknown[k, free] = n + np.arange(sum(free))
-            n += sum(free)
-            placed.append(_placed(q[k], u[k], np.array(free)))
-        return LaidBeam(
-            self,
-            placed,
-            n,
-            unknown,
-            q,
-            (stiffness, rhoA, rhoI, tau),
-            vector(gravity[:2], 2, "gravity", "the world"),
-        )
+        free = self.free(PLANE, held, u)
+        unknown, n = line.unknowns(free)
+        placed = [_placed(*node) for node in zip(q, u, free)]
+        return LaidBeam(self, placed, n, unknown, q, (stiffness, rhoA, rhoI, tau), gravity)
 
 
 def node_angles(points: np.ndarray) -> np.ndarray:
@@ -183,25 +137,9 @@ def node_angles(points: np.ndarray) -> np.ndarray:
 
 
 def _placed(q, u, free) -> PlacedNode:
-    at = in_space(q[:2])
     if np.all(free):
-        return PlacedNode(PLANAR, 2, at, q.copy(), u.copy(), PLANE, phi=q[2], turns=True)
-    fixed, offsets = np.zeros(FIXED_COLUMNS), np.full(4, -1)
-    fixed[:2], fixed[FIXED_PHI] = np.where(free[:2], 0.0, q[:2]), 0.0 if free[2] else q[2]
-    offsets[[0, 1, 3]] = np.where(free, np.cumsum(free) - 1, -1)
-    names = tuple(name for name, moves in zip(PLANE, free) if moves)
-    return PlacedNode(
-        HELD,
-        2,
-        at,
-        q[free],
-        u[free],
-        names,
-        phi=q[2],
-        offsets=tuple(offsets),
-        fixed=fixed,
-        turns=bool(free[2]),
-    )
+        return PlacedNode(PLANAR, 2, in_space(q[:2]), q.copy(), u.copy(), PLANE, phi=q[2], turns=True)
+    return line.partly_held(q, u, free, PLANE, [0, 1, FIXED_PHI], [0, 1, 3], 2, phi=q[2])
 
 
 class LaidBeam(LaidElements):
@@ -211,26 +149,19 @@ class LaidBeam(LaidElements):
 
     def __init__(self, beam, placed, n, unknown, q, numbers, gravity):
         stiffness, rhoA, rhoI, tau = numbers
-        L = np.linalg.norm(np.diff(beam.points, axis=0), axis=1)
+        L = beam.lengths()
         place = np.hstack([unknown[:-1], unknown[1:]])
         held = np.hstack([q[:-1], q[1:]])
         start = strains(held[None], L)[0]
         table = np.column_stack([L, *stiffness, np.full(L.size, tau), start])
         super().__init__(beam, placed, n, place, held, table, KERNELS)
         self.has_damping = tau > 0.0
-        lumped = checked_lumping(beam.mass, beam.owner)
         matrices = np.zeros((L.size, 6, 6))
         for component, density in enumerate((rhoA, rhoA, rhoI)):
-            light = light_nodes(beam) if component < 2 else ()  # turning meets no contact
-            matrices[:, component::3, component::3] = lightened(
-                linear_mass(density * L, lumped), L, light, beam.owner
-            )
+            light = component < 2  # turning meets no contact
+            matrices[:, component::3, component::3] = beam.masses(density * L, L, light)
         self.mass = assembled(place, matrices, n)
-        for side in (0, 3):
-            for component in (0, 1):
-                free = place[:, side + component] >= 0
-                weight = 0.5 * gravity[component] * rhoA * L
-                np.add.at(self.weights, place[free, side + component], weight[free])
+        self.weights = line.weights(place, n, gravity[:2], rhoA * L)
 
     def _strains(self, x):
         return strains(x, self.element_numbers[:, 0]) - self.element_numbers[:, 5:8]

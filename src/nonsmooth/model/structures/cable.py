@@ -6,32 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth._core.bodies.frames import FIXED_COLUMNS, HELD, POINT
+from nonsmooth._core.bodies.frames import POINT
 from nonsmooth._core.structures import cables
-from nonsmooth.errors import ModelError, ShapeError
 from nonsmooth.model.bodies.check import in_space, number
-from nonsmooth.model.structures.base import (
-    LaidElements,
-    Node,
-    PlacedNode,
-    Structure,
-    assembled,
-    lightened,
-    linear_mass,
-)
-from nonsmooth.model.structures.given import (
-    checked_lumping,
-    held_components,
-    light_nodes,
-    line_of_nodes,
-    per_element,
-    velocities_of,
-)
+from nonsmooth.model.structures import line
+from nonsmooth.model.structures.base import LaidElements, PlacedNode, assembled
+from nonsmooth.model.structures.given import checked_lumping, held_components, per_element, velocities_of
 
 KERNELS = (cables.cable_forces, cables.cable_stiffness, cables.cable_damping)
 
 
-class Cable(Structure):
+class Cable(line.Line):
     """A cable without bending stiffness, in the plane or in space.
 
     Parameters
@@ -79,17 +64,15 @@ class Cable(Structure):
         material: Any = None,
         name: str | None = None,
     ):
-        super().__init__(name, material)
-        self.points = line_of_nodes(points, elements, self.owner)
+        super().__init__(points, elements, name, material)
         self.EA, self.rhoA, self.length, self.slack, self.damping = EA, rhoA, length, bool(slack), damping
         self.mass, self.light, self.fixed, self.velocity = mass, light, fixed, velocity
         self.radius = number(radius, "radius", self.owner, 0.0)
-        self.frames = [Node(self, k) for k in range(self.points.shape[0])]
         self._checked()
 
     def _checked(self):
         owner, n, dim = self.owner, self.points.shape[0] - 1, self.points.shape[1]
-        L = np.linalg.norm(np.diff(self.points, axis=0), axis=1)
+        L = self.lengths()
         if self.length is not None:
             L = L * (number(self.length, "length", owner, 0.0, strict=True) / L.sum())
         EA, rhoA = per_element(self.EA, n, "EA", owner), per_element(self.rhoA, n, "rhoA", owner)
@@ -99,22 +82,12 @@ class Cable(Structure):
         return L, EA, rhoA, tau, held
 
     def lay(self, dim: int, gravity: np.ndarray) -> LaidCable:
-        if self.points.shape[1] != dim:
-            raise ShapeError(
-                f"`points` of {self.owner} have {self.points.shape[1]} entries in a world of dimension {dim}."
-            )
+        self.fits(dim)
         L, EA, rhoA, tau, held = self._checked()
         v, names = velocities_of(self, self.points), ("x", "y", "z")[:dim]
-        placed, unknown, n = [], np.full(self.points.shape, -1), 0
-        for k, point in enumerate(self.points):
-            free = np.array([name not in held.get(k, ()) for name in names])
-            if np.any(v[k, ~free]):
-                raise ModelError(
-                    f"node {k} of {self.owner} is fixed, but has the velocity {v[k].tolist()}: give one row for each node."
-                )
-            unknown[k, free] = n + np.arange(free.sum())
-            n += int(free.sum())
-            placed.append(_placed(point, v[k], free, names))
+        free = self.free(names, held, v)
+        unknown, n = line.unknowns(free)
+        placed = [_placed(*node, names) for node in zip(self.points, v, free)]
         return LaidCable(self, placed, n, unknown, (L, EA, rhoA, tau), gravity)
 
 
@@ -122,13 +95,8 @@ def _placed(point, v, free, names) -> PlacedNode:
     dim = point.size
     if np.all(free):
         return PlacedNode(POINT, dim, in_space(point), point.copy(), v.copy(), names)
-    fixed, offsets = np.zeros(FIXED_COLUMNS), np.full(4, -1)
-    fixed[:dim] = np.where(free, 0.0, point)
-    offsets[:dim] = np.where(free, np.cumsum(free) - 1, -1)
-    own = tuple(name for name, moves in zip(names, free) if moves)
-    return PlacedNode(
-        HELD, dim, in_space(point), point[free], v[free], own, offsets=tuple(offsets), fixed=fixed
-    )
+    own = list(range(dim))
+    return line.partly_held(point, v, free, names, own, own, dim)
 
 
 class LaidCable(LaidElements):
@@ -146,15 +114,12 @@ class LaidCable(LaidElements):
             cable, placed, n, place, held, np.column_stack([L, EA, np.full(L.size, tau), pushes]), KERNELS
         )
         self.has_damping = tau > 0.0
-        pattern = linear_mass(rhoA * L, checked_lumping(cable.mass, cable.owner))
-        pattern = lightened(pattern, L, light_nodes(cable), cable.owner)
         matrices = np.zeros((L.size, 2 * dim, 2 * dim))
+        pattern = cable.masses(rhoA * L, L)
         for i in range(dim):
             matrices[:, i::dim, i::dim] = pattern
-            for side in (0, dim):
-                free = place[:, side + i] >= 0
-                np.add.at(self.weights, place[free, side + i], 0.5 * gravity[i] * (rhoA * L)[free])
         self.mass = assembled(place, matrices, n)
+        self.weights = line.weights(place, n, gravity[:dim], rhoA * L)
 
     def _line(self, q):
         """e (n_t, elements, dim) and l (n_t, elements)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,11 +43,12 @@ def line_of_nodes(points: Any, elements: Any, owner: str) -> np.ndarray:
 def per_element(value: Any, n: int, name: str, owner: str, strict: bool = True) -> np.ndarray:
     """A number, or one for each element; positive (`strict`) or not negative."""
     try:
-        found = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as exc:
-        raise InputError(
-            f"`{name}` of {owner} is {value!r}: a number is wanted, or one for each element."
-        ) from exc
+        given = np.array(value)
+        found = given.astype(np.float64) if given.dtype.kind in "iuf" else None
+    except (TypeError, ValueError):
+        found = None
+    if found is None:
+        raise InputError(f"`{name}` of {owner} is {value!r}: a number is wanted, or one for each element.")
     if found.ndim > 1 or (found.ndim == 1 and found.size != n):
         raise ShapeError(
             f"`{name}` of {owner} has shape {found.shape}: a number is wanted, or {n} (one for each element)."
@@ -74,14 +75,17 @@ def held_components(fixed: Any, number_of: Any, components: Sequence[str], owner
     for node, what in given.items():
         places = [c for c in components if c not in ("phi", "rotation")]
         names = {"all": components, "position": places}.get(what if isinstance(what, str) else "")
-        chosen = set(names if names is not None else ([what] if isinstance(what, str) else what))
+        try:
+            chosen = set(names if names is not None else ([what] if isinstance(what, str) else what))
+        except TypeError:  # not a collection, or one of what is no name
+            chosen = {what if isinstance(what, Hashable) else repr(what)}
         wrong = chosen - set(components)
         if wrong:
             raise InputError(
                 f'`fixed` of {owner} holds {sorted(map(str, wrong))} of node {node!r}: "all", "position" or some of '
                 f"{list(components)} are wanted."
             )
-        found.setdefault(number_of(node), set()).update(chosen)
+        found.setdefault(number_of(node, "fixed"), set()).update(chosen)
     return found
 
 
@@ -118,7 +122,7 @@ def light_nodes(structure: Any) -> list[int]:
         return []
     owner = structure.owner
     found = sorted(
-        {structure._number(node) for node in (given if isinstance(given, list | tuple) else [given])}
+        {structure._number(node, "light") for node in (given if isinstance(given, list | tuple) else [given])}
     )
     if not checked_lumping(structure.mass, owner):
         raise InputError(f'`light` of {owner} is {given!r}, but its mass is "consistent": use mass="lumped".')

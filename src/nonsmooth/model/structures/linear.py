@@ -91,7 +91,7 @@ class LinearStructure(Structure):
     def nodes(self) -> list[Node]:
         return self.frames[1:]
 
-    def _number(self, which: Any) -> int:
+    def _number(self, which: Any, argument: str = "") -> int:
         if which not in self._labels:
             raise InputError(f"{self.owner} has no node {which!r}; it has {self._labels}.")
         return self._labels.index(which)

@@ -13,17 +13,12 @@ from nonsmooth._core.bodies.frames import FIXED_COLUMNS, HELD, POINT, SPATIAL, T
 from nonsmooth._core.calls.model_functions import ModelFunction
 from nonsmooth._core.jit import VECTOR, Reference
 from nonsmooth._core.structures import spatial_beams as core
-from nonsmooth.errors import InputError, ModelError, ShapeError
+from nonsmooth.errors import InputError, ModelError
 from nonsmooth.model.bodies.body import matrix_of
 from nonsmooth.model.bodies.check import direction, number, vector
-from nonsmooth.model.structures.base import NOTHING, Laid, PlacedNode, assembled, lightened, linear_mass
-from nonsmooth.model.structures.given import (
-    checked_lumping,
-    held_components,
-    light_nodes,
-    per_element,
-    velocities_of,
-)
+from nonsmooth.model.structures import line
+from nonsmooth.model.structures.base import NOTHING, Laid, PlacedNode, assembled
+from nonsmooth.model.structures.given import held_components, per_element, velocities_of
 
 SPACE = ("x", "y", "z", "rotation")
 PLACES = frozenset(SPACE[:3])
@@ -73,10 +68,7 @@ def sections(beam: Any) -> np.ndarray:
 def lay(beam: Any, gravity: np.ndarray) -> LaidSpatialBeam:
     """A `Beam` in a world of dimension 3."""
     owner, n_nodes = beam.owner, beam.points.shape[0]
-    if beam.points.shape[1] != 3:
-        raise ShapeError(
-            f"`points` of {owner} have {beam.points.shape[1]} entries in a world of dimension 3."
-        )
+    beam.fits(3)
     stiffness, n = stiffness_of(beam), n_nodes - 1
     rhoA = per_element(beam.rhoA, n, "rhoA", owner)
     EA, _, _, _, EI_2, EI = stiffness
@@ -125,7 +117,7 @@ class LaidSpatialBeam(Laid):
     def __init__(self, beam, placed, numbers, gravity):
         stiffness, rhoA, rhoI, rhoI_2, tau = numbers
         super().__init__(beam, placed, sum(node.u.size for node in placed))
-        L = np.linalg.norm(np.diff(beam.points, axis=0), axis=1)
+        L = beam.lengths()
         D, n = sections(beam), L.size
         self._place_nodes()
         start = self._start_strains(beam.points, D, L)
@@ -161,10 +153,8 @@ class LaidSpatialBeam(Laid):
 
     def _masses(self, mass, gravity):
         beam = self.structure
-        lumped = checked_lumping(beam.mass, beam.owner)
         matrices = np.zeros((mass.size, 12, 12))
-        L = np.linalg.norm(np.diff(beam.points, axis=0), axis=1)
-        pattern = lightened(linear_mass(mass, lumped), L, light_nodes(beam), beam.owner)
+        pattern = beam.masses(mass, beam.lengths())
         for i in range(3):
             matrices[:, i::6, i::6] = pattern
         turning = [(0, 3, 4), (3, 1, 5), (4, 5, 2)]
@@ -174,10 +164,7 @@ class LaidSpatialBeam(Laid):
                 [numbers[c] for c in row] for row in turning
             ]
         self.mass = assembled(self.place, matrices, self.n)
-        for side in (0, 6):
-            for i in range(3):
-                free = self.place[:, side + i] >= 0
-                np.add.at(self.weights, self.place[free, side + i], 0.5 * gravity[i] * mass[free])
+        self.weights = line.weights(self.place, self.n, gravity, mass)
 
     # -- compiled ----------------------------------------------------------------------------------------------------------
 
