@@ -14,7 +14,6 @@ and judges the answer by a residual that plain NumPy recomputes from the data. W
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +30,7 @@ from nonsmooth.errors import (
     RangeError,
     ShapeError,
 )
+from nonsmooth.warn import warn_user
 
 #: Names accepted by ``solve_lcp(method=...)``.
 LCP_METHODS = ("auto", "lemke", "enumerate", "psor", "newton-min")
@@ -267,11 +267,10 @@ def _chosen_of_all(problem, tol):
             else f"{len(results)} solutions"
         )
         best.message += f"; chosen among {many}"
-        warnings.warn(
+        warn_user(
             f"solve_lcp: the problem has {many}; the one of smallest norm was chosen, "
             f"all=True lists {len(results)} vertices",
             NonUniqueWarning,
-            stacklevel=3,
         )
     return best
 

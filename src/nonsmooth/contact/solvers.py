@@ -16,7 +16,6 @@ depend on units.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +24,7 @@ import numpy as np
 
 from nonsmooth._core.records import problem as codes
 from nonsmooth.errors import InputError, NonFiniteError, NonsmoothWarning, RangeError
+from nonsmooth.warn import warn_user
 
 NEWTON_BUDGET = 3000  # Newton iterations of a step, as in `nonsmooth.contact.newton`
 R_FACTORS = {"local": 0, "row-sum": 1, "common": 2}
@@ -191,10 +191,9 @@ def check_tolerance(solver, name):
         raise RangeError(f"`tol` of {name} is {tol:g}: it must lie between 0 and 1 (default 1e-10).")
     smallest = 10 * float(np.finfo(float).eps)
     if tol < smallest:
-        warnings.warn(
+        warn_user(
             f"`tol` of {name} is {tol:g}, below what rounding allows; it is raised to {smallest:.2g}.",
             NonsmoothWarning,
-            stacklevel=5,
         )
         object.__setattr__(solver, "tol", smallest)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from nonsmooth._core.events import records as core
-from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import EventError, RateWarning, ShapeError
+from nonsmooth.warn import warn_user
 
 
 def _differ(given: float, found: float) -> bool:

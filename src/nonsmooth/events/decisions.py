@@ -8,7 +8,6 @@ import numpy as np
 
 from nonsmooth._core.events import records as core
 from nonsmooth._core.integrators.records import NON_FINITE, STEP_TOO_SMALL
-from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import (
     EventError,
     IntegrationError,
@@ -16,6 +15,7 @@ from nonsmooth.errors import (
     StepLimitError,
     ZenoWarning,
 )
+from nonsmooth.warn import warn_user
 
 from .at_end import settle_at_end
 

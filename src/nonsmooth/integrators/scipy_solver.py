@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from warnings import warn
-
 import numpy as np
 from scipy.integrate import DenseOutput, OdeSolver
 
@@ -12,6 +10,7 @@ from nonsmooth._core.integrators.records import EXPLICIT, NON_FINITE
 from nonsmooth._core.integrators.runs import late_dense, one_step
 from nonsmooth._core.integrators.user_functions import user_field, user_jacobian
 from nonsmooth.errors import NonFiniteStateError, StepLimitError
+from nonsmooth.warn import warn_user
 
 from .driver import Integration, UserProblem, nested_eval
 from .tableaus import get_method
@@ -45,7 +44,7 @@ class SingleStepSolver(OdeSolver):
             extraneous = {**extraneous, "jac": jac}
         if extraneous:
             listed = ", ".join(f"`{name}`" for name in extraneous)
-            warn(f"The following arguments have no effect for a chosen solver: {listed}.", stacklevel=3)
+            warn_user(f"The following arguments have no effect for a chosen solver: {listed}.")
         super().__init__(fun, t0, y0, t_bound, vectorized)
         if max_step <= 0:
             raise ValueError("`max_step` must be positive.")
@@ -169,9 +168,8 @@ def validated_tolerances(rtol, atol, n):
     positive.
     """
     if np.any(rtol < 100 * EPS) if np.ndim(rtol) else rtol < 100 * EPS:
-        warn(
+        warn_user(
             f"At least one element of `rtol` is too small. Setting `rtol = np.maximum(rtol, {100 * EPS})`.",
-            stacklevel=4,
         )
         rtol = np.maximum(rtol, 100 * EPS)
     if isinstance(atol, float) and atol >= 0.0:

@@ -7,7 +7,6 @@ most of the points counts.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
@@ -16,6 +15,7 @@ import numpy as np
 
 from nonsmooth.errors import DerivativeWarning, ModelError
 from nonsmooth.model.functions import UserFunction
+from nonsmooth.warn import warn_user
 
 #: Steps of the differences, as fractions of the size of what is varied; an entry is right if one of them agrees.
 STEPS = (1e-3, 1e-5, 1e-7)
@@ -57,7 +57,7 @@ def check_along(model, t: np.ndarray, q: np.ndarray, u: np.ndarray) -> list[str]
     points = [(float(t[k]), q[:, k].copy(), u[:, k].copy()) for k in chosen]
     said = list(contradictions(model, points))
     for fault in said:
-        warnings.warn(fault, DerivativeWarning, stacklevel=3)
+        warn_user(fault, DerivativeWarning)
     return said
 
 

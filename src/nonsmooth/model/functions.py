@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dis
 import inspect
-import warnings
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -37,6 +36,7 @@ from nonsmooth.errors import CallbackWarning, FunctionIndexError, InputError, No
 from nonsmooth.model.forms import source
 from nonsmooth.model.helpers import plain, prepared
 from nonsmooth.model.parameters import Parameters
+from nonsmooth.warn import warn_user
 
 #: What Numba may raise for a function it cannot compile.
 COMPILE_ERRORS = (
@@ -248,12 +248,11 @@ def say_callback(name, function, exc):
     lines = [line.strip() for line in str(exc).splitlines() if line.strip()]
     reason = next((line for line in lines if not line.startswith("Failed in nopython")), type(exc).__name__)
     at_line = next((line for line in lines if line.startswith('File "')), "")
-    warnings.warn(
+    warn_user(
         f"{name} ({place(function)}) cannot be compiled and runs in Python, many times slower. Numba says: "
         f"{' '.join((reason, at_line)).rstrip(' :')}. Write it, and the helpers it calls, as plain functions with numbers, loops "
         "and NumPy arrays.",
         CallbackWarning,
-        stacklevel=2,
     )
 
 

@@ -15,7 +15,6 @@ the drive moves. What no correction of positions can mend of the residuals r of 
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from nonsmooth.errors import ModelError, RedundantConstraintWarning
 from nonsmooth.model.bodies.plain import Poses
 from nonsmooth.model.independence import MANY_ROWS, dependent_rows, lengths_one, surely_independent
 from nonsmooth.model.start import length_scale, moved_onto
+from nonsmooth.warn import warn_user
 
 #: Steps of a walk, in radians and in terms of the distances between bodies; how many, and how many with many rows.
 STEP, STEPS, FEW = 0.1, 25, 5
@@ -50,10 +50,9 @@ def independent(system: Any, model: Any, t: float, q: np.ndarray, u: np.ndarray)
         "; a run leaves them out, and forces of joints are the smallest that do the same." if left_out
         else "; the impulses of such constraints are not unique."
     )  # fmt: skip
-    warnings.warn(
+    warn_user(
         f"{model.laws.n_J} constraints have rank {model.laws.n_J - len(found)}: {listed} depend(s) on the others{cure}",
         RedundantConstraintWarning,
-        stacklevel=4,
     )
     if not left_out:
         return model

@@ -11,13 +11,13 @@ omega in the frame of the body its rate is linear in omega, q' = B(q) omega (Sha
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from nonsmooth.errors import ModelError, NonFiniteError, NormalisationWarning, RangeError, ShapeError
 from nonsmooth.model.helpers import COMPILED_FORMS
+from nonsmooth.warn import warn_user
 
 # a quaternion this close to length one is left as it is
 UNIT = 1e-8
@@ -126,9 +126,8 @@ def unit_quaternions(q: np.ndarray, places: Sequence[int]) -> np.ndarray:
                 f"the quaternion q0[{place}:{place + 4}] is zero: give a unit quaternion (w, x, y, z)."
             )
         if abs(length - 1.0) > UNIT:
-            warnings.warn(
+            warn_user(
                 f"the quaternion q0[{place}:{place + 4}] has length {length:.9g}; it is normalised.",
                 NormalisationWarning,
-                stacklevel=4,
             )
     return normalised(q, places)

@@ -8,7 +8,6 @@ rounding.
 from __future__ import annotations
 
 import logging
-import warnings
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from nonsmooth.errors import (
     ShapeError,
 )
 from nonsmooth.model.rotations import normalised
+from nonsmooth.warn import warn_user
 
 logger = logging.getLogger("nonsmooth")
 
@@ -245,10 +245,9 @@ def with_gaps(model, t, q, L, slight, resolve: bool) -> np.ndarray:
         )
     elif overlap:
         k = min(overlap, key=lambda k: gaps[k])
-        warnings.warn(
+        warn_user(
             f"contact {names[k]!r} overlaps by {-gaps[k]:.3g} at the start; it is accepted as closed, not pushed out.",
             PenetrationWarning,
-            stacklevel=5,
         )
     return q
 

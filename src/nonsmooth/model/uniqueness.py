@@ -11,7 +11,6 @@ each combination is a linear system, and those whose solution obeys all laws are
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from itertools import product
 
@@ -32,6 +31,7 @@ from nonsmooth._core.records.laws import (
 from nonsmooth.contact.laws import LawTable
 from nonsmooth.errors import NonUniqueWarning
 from nonsmooth.model.start import motion_scale, solved_with_mass
+from nonsmooth.warn import warn_user
 
 MOST = 729  # combinations of modes that are looked at
 SAME = 1e-6
@@ -307,11 +307,10 @@ def check_unique(model, t: float, q: np.ndarray, u: np.ndarray, span: float) -> 
     found = solutions(model, t, q, u, modes)
     if len(found) < 2:
         return []
-    warnings.warn(
+    warn_user(
         f"the motion from the start is not unique ({listed(found)}): friction is so strong that a contact may open or not (Painleve's "
         "paradox), and methods may choose differently. event-driven lets it open; less friction or another start excludes it.",
         NonUniqueWarning,
-        stacklevel=3,
     )
     return [{"t": t, "of": "accelerations", "solutions": found, "taken": None}]
 

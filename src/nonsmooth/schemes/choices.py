@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core.records.laws import CONSTRAINT, HALF_LINE, INACTIVE
-from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import NonUniqueWarning
 from nonsmooth.model.uniqueness import listed, solutions
+from nonsmooth.warn import warn_user
 
 OF = ("accelerations", "impulses")
 

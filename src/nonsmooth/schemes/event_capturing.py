@@ -16,7 +16,6 @@ from nonsmooth._core.jit import VECTOR, Reference, address
 from nonsmooth._core.records.laws import USER_SET
 from nonsmooth._core.records.scene import BETWEEN, STEP
 from nonsmooth.contact.solvers import Exact, _Solver
-from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import GrazingWarning, InputError, RangeError
 from nonsmooth.integrators.stage_tables import ALIASES, TABLES, StageTable, stage_table
 from nonsmooth.model.start import start_key
@@ -27,6 +26,7 @@ from nonsmooth.schemes.extrapolation import time_scale
 from nonsmooth.schemes.options import choice, number, positive, tolerances
 from nonsmooth.schemes.run import SchemeRun
 from nonsmooth.schemes.spare import taken
+from nonsmooth.warn import warn_user
 
 FORMS = ("stabilised", "index-1", "index-2")
 STAGES = ("equalities", "complementarity")

@@ -19,7 +19,6 @@ from nonsmooth._core.records.laws import USER_SET
 from nonsmooth._core.records.process import ENERGETIC, NEWTON, POISSON, STAGES
 from nonsmooth._core.records.scene import BETWEEN, STEP
 from nonsmooth.contact.solvers import Exact, StepSolver, as_solver
-from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import (
     DegenerateWarning,
     DiscontinuityWarning,
@@ -33,6 +32,7 @@ from nonsmooth.schemes.choices import choices_of
 from nonsmooth.schemes.options import choice, positive, tolerances
 from nonsmooth.schemes.run import SchemeRun
 from nonsmooth.schemes.spare import taken
+from nonsmooth.warn import warn_user
 
 #: The implicit integrator; the explicit one and this where it serves better.
 STIFF, AUTO, EXPLICIT_PAIR = "Radau", "auto", "DOP853"

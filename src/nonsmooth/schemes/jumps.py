@@ -21,10 +21,10 @@ import numpy as np
 from nonsmooth._core.calls.faults import explained, forget
 from nonsmooth._core.derivatives import jumps
 from nonsmooth._core.jit import MATRIX, VECTOR, address
-from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import DiscontinuityWarning
 from nonsmooth.model.functions import UserFunction
 from nonsmooth.model.start import start_key
+from nonsmooth.warn import warn_user
 
 #: Instants of the span, intervals to look into: of a compiled function, and of one that runs in Python.
 COMPILED, IN_PYTHON = (16384, 4096), (256, 32)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from nonsmooth.control.driver import INTERRUPTED
-from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import EnergyGainWarning, IntegrationError, ModelError, StorageError, ZenoWarning
 from nonsmooth.model.redundancy import contradiction
 from nonsmooth.results.audit.lazy import LazyAudit
@@ -20,6 +19,7 @@ from nonsmooth.schemes.run import ENDS
 from nonsmooth.schemes.simulation import STREAMED
 from nonsmooth.schemes.spare import keep
 from nonsmooth.schemes.user_events import with_user_events
+from nonsmooth.warn import warn_user
 
 
 def finish(model, scheme, simulation, request: Request, said: list[str], status: int, message: str) -> Result:

@@ -14,7 +14,6 @@ from nonsmooth._core.jit import Reference, address_record
 from nonsmooth._core.laws import solve_laws
 from nonsmooth._core.records.problem import make_problem
 from nonsmooth._core.records.scene import BETWEEN, PARTS, STEP, Ask, Books, Info, Scene, make_state, make_work
-from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import InputError, SensitivityWarning
 from nonsmooth.results.sensitivity import Sensitivity
 from nonsmooth.schemes.base import Plan
@@ -27,6 +26,7 @@ from nonsmooth.schemes.event_driven import (
 )
 from nonsmooth.schemes.projection import KeepingReference
 from nonsmooth.schemes.run import LOG_ROWS, _solve_outside
+from nonsmooth.warn import warn_user
 
 #: Why derivatives end, by the codes of `_core.stepping.directional`.
 REASONS = {

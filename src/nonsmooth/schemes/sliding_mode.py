@@ -6,7 +6,6 @@ Equations in `_core.stepping.equivalent_control` (canonical form, surfaces, inpu
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +20,7 @@ from nonsmooth.model.start import CONSISTENCY, length_scale
 from nonsmooth.schemes.base import Plan, Scheme, checked_step
 from nonsmooth.schemes.high_order import HighOrder, check_scheme, orders_of, refuse_start
 from nonsmooth.schemes.run import ConstantStepRun, SchemeRun
+from nonsmooth.warn import warn_user
 
 FORMS = ("equivalent", "newton", None)
 STABILISATIONS = ("post", None, "switching", "boundary-layer", "baumgarte", "springs")
@@ -289,12 +289,11 @@ class SlidingModeRun(SchemeRun):
                 'the input is kept for a whole step, take acceleration="equivalent"' if self.scheme.acceleration is None
                 else "take smaller steps, declare discontinuities of forces as breakpoints=[...], or allow more with bound=..."
             )  # fmt: skip
-            warnings.warn(
+            warn_user(
                 f"post-stabilisation moved the state by more than a step is uncertain in {int(control.beyond)} of {self.steps} steps, "
                 f"first at t = {control.t_beyond:.9g}, most at t = {control.t_worst:.9g} ({control.worst:.3g} times the bound): the "
                 f"constraints hold, but the motion may be a wrong one; {cure}.",
                 AdjustmentWarning,
-                stacklevel=8,
             )
 
     @property

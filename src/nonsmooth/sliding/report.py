@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nonsmooth.control.warn import warn_user
 from nonsmooth.errors import DegenerateWarning
+from nonsmooth.warn import warn_user
 
 _MOST_WARNINGS = 20
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
-from pathlib import Path
-
-_LIBRARY = str(Path(__file__).parents[1])
 
 
-def warn_user(text: str, category: type[Warning]) -> None:
+def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
     """`warnings.warn` for the first caller outside the library."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_LIBRARY):
+    # by module, because functions that dataclasses make have no file
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "nonsmooth":
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, stacklevel=level)
