@@ -7,7 +7,6 @@ with the switches of `solve_ivp`, and put back onto their constraints after ever
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import partial
@@ -36,6 +35,7 @@ from nonsmooth.ivp import _assemble, _check_span, _checked_t_eval
 from nonsmooth.model.start import as_state
 from nonsmooth.results.error_estimate import SHORTER, second_pass
 from nonsmooth.results.result import Result
+from nonsmooth.warn import warn_user
 
 CONSISTENT = 1e-8  # what a start may miss, relative
 _OWN_OPTIONS = {field.name for field in fields(SwitchOptions)}
@@ -104,57 +104,25 @@ def solve_dae(
     NoSolutionError
         No z keeps the constraints at some instant.
     """
-    switches = (switches,) if isinstance(switches, Switch) else tuple(switches or ())
-    for k, switch in enumerate(switches):
-        if not isinstance(switch, Switch):
-            raise InputError(f"`switches[{k}]` is {switch!r}; a Switch is wanted.")
-    if method not in METHODS:
-        raise InputError(f"`method` is {method!r}: one of {', '.join(METHODS)} is wanted.")
-    own = {name: options.pop(name) for name in _OWN_OPTIONS & options.keys()}
-    if options:
-        raise InputError(f"unknown option {sorted(options)[0]!r} of solve_dae.")
+    switches, own = _checked_switches(switches), _own_options(method, options)
     t_0, t_1 = _check_span(t_span)
     y, t_eval = as_state(y0, "y0"), _checked_t_eval(t_eval, t_0, t_1)
-    sigma = min(10.0, 100.0 / (abs(t_1 - t_0) or 10.0)) if sigma is None else sigma
-    if isinstance(sigma, bool) or not isinstance(sigma, int | float | np.number) or not 0 <= sigma < np.inf:
-        raise RangeError(f"`sigma` is {sigma!r}: a number that is not negative is wanted.")
+    sigma = _checked_speed(sigma, t_0, t_1)
     rtol, atol = validated_tolerances(rtol, atol, y.size)
     if not max_step > 0:
         raise RangeError(f"`max_step` is {max_step!r}: it must be positive.")
     with first_use("solve_ivp with switches", own.get("progress")):
         modes = _Modes(fun, constraint, rate, args, y.size, switches)
-        system = _bound_system(modes, t_0, y, z0, float(sigma), abs(t_1 - t_0) or 1.0)
+        system = _bound_system(modes, t_0, y, z0, sigma, abs(t_1 - t_0) or 1.0)
         bound = Bound(modes.field(system), switches, y.size, ())
         modes.mode = bound.mode
-        y = start = _start(system, t_0, y, project)
-        run: Any = ConstrainedRun(
-            system,
-            bound,
-            (t_0, t_1),
-            y,
-            method,
-            rtol,
-            atol,
-            SwitchOptions(**own),
-            max_step=max_step,
-            first_step=first_step,
-        )
-        driver = Driver(
-            run,
-            lambda status, message: _finished(run, modes, t_0, y, t_eval, dense_output, method, rtol, atol),
-            (t_0, t_1), "solve_dae", max_steps=run.options.max_steps, time_limit=run.options.time_limit,
-            progress=run.options.progress, first_slice=1,
+        start = _start(system, t_0, y, project)
+        run = ConstrainedRun(
+            system, bound, (t_0, t_1), start, method, rtol, atol, SwitchOptions(**own), max_step=max_step, first_step=first_step,
         )  # fmt: skip
-        with bound.python:
-            result = driver.drive()
-        run.release()
-    if run.beyond:
-        warnings.warn(
-            f"post-stabilisation moved the state by more than ten tolerances in {run.beyond} steps, most ({run.worst[0]:.3g}) at "
-            f"t = {run.worst[1]:.9g}: ask for a smaller rtol, or give `rate`.",
-            AdjustmentWarning,
-            stacklevel=2,
-        )
+        finish = partial(_finished, run, modes, t_0, start, t_eval, dense_output, method, rtol, atol)
+        result = _driven(run, bound, (t_0, t_1), finish)
+    _warn_of_adjustments(run)
 
     def again(factor):
         """The same run to another tolerance."""
@@ -170,6 +138,56 @@ def solve_dae(
 
     result._second = second
     return result
+
+
+def _checked_switches(switches) -> tuple[Switch, ...]:
+    found = (switches,) if isinstance(switches, Switch) else tuple(switches or ())
+    for k, switch in enumerate(found):
+        if not isinstance(switch, Switch):
+            raise InputError(f"`switches[{k}]` is {switch!r}; a Switch is wanted.")
+    return found
+
+
+def _own_options(method, options: dict[str, Any]) -> dict[str, Any]:
+    """Options of the run; the method is known, and no option is unknown."""
+    if not isinstance(method, str) or method not in METHODS:
+        raise InputError(f"`method` is {method!r}: one of {', '.join(METHODS)} is wanted.")
+    unknown = sorted(options.keys() - _OWN_OPTIONS)
+    if unknown:
+        raise InputError(f"unknown option {unknown[0]!r} of solve_dae.")
+    return options
+
+
+def _checked_speed(sigma, t_0, t_1) -> float:
+    """Speed of the surfaces; by default one that is no stiff rate over the span."""
+    if sigma is None:
+        return min(10.0, 100.0 / (abs(t_1 - t_0) or 10.0))
+    if isinstance(sigma, bool) or not isinstance(sigma, int | float | np.number) or not 0 <= sigma < np.inf:
+        raise RangeError(f"`sigma` is {sigma!r}: a number that is not negative is wanted.")
+    return float(sigma)
+
+
+def _driven(run, bound, t_span, finish) -> Result:
+    """From the first step to the result."""
+    options = run.options
+    driver = Driver(
+        run, finish, t_span, "solve_dae", max_steps=options.max_steps, time_limit=options.time_limit, progress=options.progress,
+        first_slice=1,
+    )  # fmt: skip
+    with bound.python:
+        result = driver.drive()
+    run.release()
+    return result
+
+
+def _warn_of_adjustments(run) -> None:
+    """Where the way back onto the constraints was longer than the tolerance allows."""
+    if run.beyond:
+        warn_user(
+            f"post-stabilisation moved the state by more than ten tolerances in {run.beyond} steps, most ({run.worst[0]:.3g}) at "
+            f"t = {run.worst[1]:.9g}: ask for a smaller rtol, or give `rate`.",
+            AdjustmentWarning,
+        )
 
 
 class _Modes:
@@ -246,7 +264,7 @@ def _start(system, t, y, project) -> np.ndarray:
     return y
 
 
-def _finished(run, modes, t_0, y0, t_eval, dense_output, method, rtol, atol) -> Result:
+def _finished(run, modes, t_0, y0, t_eval, dense_output, method, rtol, atol, status, message) -> Result:
     """The result of the loop, with z at its instants."""
     result = _assemble(run, t_0, y0, t_eval, dense_output, method, rtol, atol)
     system, z = run.system, []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -145,43 +145,20 @@ def simulate(
     """
     _check_system(system)
     if hasattr(system, "start"):  # a world knows where its bodies are
-        start = system.start()
-        q0, u0 = (own if given is None else given for own, given in zip(start, (q0, u0)))
+        q0, u0 = (own if given is None else given for own, given in zip(system.start(), (q0, u0)))
         coordinate_names = coordinate_names or system.coordinate_names
     request = Request(
         t_span, t_eval, every, dense_output, breakpoints, on_failure, dump_path, on_energy_gain, output, overwrite, progress, max_steps,
         memory_limit, time_limit, watch, audit, problem_name or system.name, coordinate_names,
     )  # fmt: skip
     q, u = _start(system, q0, u0)
-    scheme, asked, given = chosen(method, dt, options), as_events(events), _given(controllers)
-    if sensitivities:
-        scheme = scheme.differentiated(checked_names(sensitivities))
-        if output is not None or given:
-            raise InputError(
-                "`sensitivities` cannot be combined with `output` or `controllers`: leave one out."
-            )
-    t_0, t_1 = request.t_span
+    scheme = _differentiated(chosen(method, dt, options), sensitivities, output, controllers)
+    asked = as_events(events)
     request.segments(scheme)  # refuses what cannot be stepped through
     with first_use(scheme.name, progress, getattr(scheme, "compile_seconds", None)), system.running():
-        system.pieces.cut(request.borders())
-        model = system.bind(t_0, q, u)
-        scheme, why = handed_over(scheme, model) if method is None else (scheme, "")
-        q, u, ambiguous = _consistent(model, scheme, request, q, u, project, resolve)
-        found = step_on_jumps(model, scheme, request)
-        if found:
-            system.pieces.cut(request.borders())
-            model = system.bind(t_0, q, u)  # derivatives in time do not reach across
-        model = independent(system, model, t_0, q, u)
-        control = Controllers(controllers, model, t_0, t_1, q, u) if given else None
-        if control is not None:
-            asked = [*asked, *control.events()]
-        segments = request.segments(scheme, control.instants() if control is not None else ())
-        watched = UserEvents(asked, model, t_0, q, u) if asked else None
-        simulation = prepare(model, scheme, request, segments, q, u, watched, control)
-        said = [text for text in (why, as_text(found) if found else "") if text]
-        result = _driven(simulation, partial(finish, model, scheme, simulation, request, said), request)
-    if ambiguous:
-        result.extra["ambiguous"] = ambiguous + result.ambiguous
+        begun = _begin(system, request, scheme, method is None, asked, controllers, q, u, project, resolve)
+        result = _driven(begun, request)
+    (t_0, t_1), q, u = request.t_span, begun.q, begun.u  # as the run began
 
     def again(method):
         """The same run by another scheme or to another tolerance."""
@@ -191,9 +168,9 @@ def simulate(
             on_failure=on_failure, on_energy_gain="ignore", progress=False, time_limit=time_limit, audit=False,
         )  # fmt: skip
 
-    _estimate_later(scheme, result, again)
+    _estimate_later(begun.scheme, result, again)
     if verify:
-        other = second_opinion(scheme, model)
+        other = second_opinion(begun.scheme, begun.model)
         result.verification = estimate(result, lambda: again(other), f"{other.name}, rtol = {other.rtol:g}")
     return result
 
@@ -216,6 +193,50 @@ def _start(system, q0, u0) -> tuple[np.ndarray, np.ndarray]:
 def _given(controllers) -> bool:
     """Whether there are any."""
     return not isinstance(controllers, tuple | list) or len(controllers) > 0
+
+
+def _differentiated(scheme, sensitivities, output, controllers):
+    """The scheme, asked for derivatives too if any are wanted."""
+    if not sensitivities:
+        return scheme
+    scheme = scheme.differentiated(checked_names(sensitivities))
+    if output is not None or _given(controllers):
+        raise InputError("`sensitivities` cannot be combined with `output` or `controllers`: leave one out.")
+    return scheme
+
+
+class _Begun(NamedTuple):
+    """A run before its first step."""
+
+    model: Any
+    scheme: Any
+    q: np.ndarray
+    u: np.ndarray
+    simulation: Any
+    said: list[str]  # before the message of the run
+    ambiguous: list[Any]  # continuations of the start, if it has several
+
+
+def _begin(system, request: Request, scheme, free, asked, controllers, q, u, project, resolve) -> _Begun:
+    """Bind the model, check and correct the start, look for jumps in time, make the run ready; `free`: the scheme may hand over."""
+    t_0, t_1 = request.t_span
+    system.pieces.cut(request.borders())
+    model = system.bind(t_0, q, u)
+    scheme, why = handed_over(scheme, model) if free else (scheme, "")
+    q, u, ambiguous = _consistent(model, scheme, request, q, u, project, resolve)
+    found = step_on_jumps(model, scheme, request)
+    if found:
+        system.pieces.cut(request.borders())
+        model = system.bind(t_0, q, u)  # derivatives in time do not reach across
+    model = independent(system, model, t_0, q, u)
+    control = Controllers(controllers, model, t_0, t_1, q, u) if _given(controllers) else None
+    if control is not None:
+        asked = [*asked, *control.events()]
+    segments = request.segments(scheme, control.instants() if control is not None else ())
+    watched = UserEvents(asked, model, t_0, q, u) if asked else None
+    simulation = prepare(model, scheme, request, segments, q, u, watched, control)
+    said = [text for text in (why, as_text(found) if found else "") if text]
+    return _Begun(model, scheme, q, u, simulation, said, ambiguous)
 
 
 def _consistent(model, scheme, request: Request, q, u, project: bool, resolve: bool):
@@ -245,15 +266,23 @@ def _check_start(model, t: float, q, u) -> None:
     checked["start"] = start
 
 
-def _driven(simulation, finish, request: Request) -> Result:
+def _driven(begun: _Begun, request: Request) -> Result:
     """From the first step to the result."""
-    plan = simulation.plan
-    if not plan.segments:  # an empty span: the start is the result
-        return finish(0, "the span is empty")
-    return Driver(
-        simulation, finish, request.t_span, "simulate", max_steps=most_steps(plan, request), time_limit=request.time_limit,
-        progress=request.progress, watch=request.watch and plan.adaptive,
-    ).drive()  # fmt: skip
+    simulation = begun.simulation
+    plan, finished = (
+        simulation.plan,
+        partial(finish, begun.model, begun.scheme, simulation, request, begun.said),
+    )
+    if plan.segments:
+        result = Driver(
+            simulation, finished, request.t_span, "simulate", max_steps=most_steps(plan, request), time_limit=request.time_limit,
+            progress=request.progress, watch=request.watch and plan.adaptive,
+        ).drive()  # fmt: skip
+    else:
+        result = finished(0, "the span is empty")  # the start is the result
+    if begun.ambiguous:
+        result.extra["ambiguous"] = begun.ambiguous + result.ambiguous
+    return result
 
 
 def _estimate_later(scheme, result: Result, again) -> None:
