@@ -5,7 +5,6 @@ adding up steps: 160 times 0.05 is a rounding less than 8, so there is one step 
 """
 
 import warnings
-from pathlib import Path
 
 import numpy as np
 from _table import figure, save, show
@@ -13,7 +12,6 @@ from _table import figure, save, show
 import nonsmooth as ns
 from nonsmooth import problems
 
-DOCS = Path(__file__).parents[2] / "docs" / "img"
 ORDERS = {"RK-3": "RK3", "RK-5": "RKF45", "RK-8": "RKF78"}
 STEPS = (0.05, 0.01, 0.005, 0.001)
 TABLE_1 = [
@@ -97,7 +95,7 @@ def table(title, printed, run, measured):
 
 
 def tables():
-    table("Table 3.1: pendulum, one equation, Delta E in J", TABLE_1, ode_run, ode_energy)
+    table("Table 3.1: pendulum, one equation, Delta E in J (wanted: 15 %)", TABLE_1, ode_run, ode_energy)
     worst = []
 
     def dae(integrator, dt):
@@ -105,15 +103,24 @@ def tables():
         worst.append([np.abs(x).max() for x in surfaces(PENDULUM, result)])
         return result
 
-    table("Table 3.2: pendulum, index 3, Delta E in J", TABLE_2, dae, lambda result: energy(PENDULUM, result))
+    table(
+        "Table 3.2: pendulum, index 3, Delta E in J (wanted: 15 %)",
+        TABLE_2,
+        dae,
+        lambda result: energy(PENDULUM, result),
+    )
     Phi, S = np.max(worst, axis=0)
     show(
         "Constraints in the runs of Table 3.2",
-        [("max |Phi_h|", "O(1e-16)", f"{Phi:.1e}"), ("max |S|", "O(1e-16)", f"{S:.1e}")],
+        [
+            ("max |Phi_h| (wanted: 1e-14)", "O(1e-16)", f"{Phi:.1e}"),
+            ("max |S| (wanted: 1e-14)", "O(1e-16)", f"{S:.1e}"),
+        ],
     )
     for positions in ("printed", "holonomic"):
         table(
-            f"Table 3.3: rolling spheres, positions by {'Phi as printed' if positions == 'printed' else 'Phi_h only'}, Delta E in J",
+            f"Table 3.3: rolling spheres, positions by {'Phi as printed' if positions == 'printed' else 'Phi_h only'}, Delta E in J "
+            f"(wanted: {'5 %' if positions == 'printed' else '10 %, RK-8 20 %'})",
             TABLE_3,
             lambda integrator, dt, form=positions: SPHERES.simulate(
                 summed_span(8.0, dt),
@@ -126,14 +133,20 @@ def tables():
 
 def single_figures():
     rows = []
-    scheme = ns.SlidingMode(integrator="RKF78", dt=0.01)
-    dae, ode = PENDULUM.simulate(method=scheme, audit=False), ode_run("RKF78", 0.01)
-    rows.append(("ODE and DAE, RK-8, h = 0.01", "O(1e-12)", f"{np.abs(dae.q[2] - ode.q[0]).max():.1e}"))
+    for dt in (0.001, 0.005, 0.01):
+        scheme = ns.SlidingMode(integrator="RKF78", dt=dt)
+        dae, ode = PENDULUM.simulate(method=scheme, audit=False), ode_run("RKF78", dt)
+        apart = np.abs(dae.q[2] - ode.q[0]).max()
+        rows.append((f"ODE and DAE, RK-8, h = {dt} (wanted: 1e-13)", "O(1e-12)", f"{apart:.1e}"))
     wrong = PENDULUM.simulate(
         (0, 10), method=ns.SlidingMode(integrator="RKF78", dt=0.01, acceleration=None), audit=False
     )
     rows.append(
-        ("Fig. 3.8: Delta E without acceleration level", "13.8 J", f"{np.ptp(energy(PENDULUM, wrong)):.2f} J")
+        (
+            "Fig. 3.8: Delta E without acceleration level (13.6 +- 0.5)",
+            "13.8 J",
+            f"{np.ptp(energy(PENDULUM, wrong)):.2f} J",
+        )
     )
     for name, integrator, steps in (("RK-3", "RK3", (0.1, 0.05)), ("RK-5", "RKF45", (0.2, 0.1))):
         left = []
@@ -145,7 +158,7 @@ def single_figures():
         order = ns.SlidingMode(integrator=integrator, dt=1.0).order
         rows.append(
             (
-                f"one pass, {name}: order of Phi_h",
+                f"one pass, {name}: order of Phi_h (+- 0.6)",
                 f"2 (p + 1) = {2 * (order + 1)}",
                 f"{np.log2(left[0] / left[1]):.2f}",
             )
@@ -159,7 +172,11 @@ def single_figures():
     )
     run = SPHERES.simulate(method=ns.SlidingMode(integrator="RKF78", dt=0.01), audit=False)
     rows.append(
-        ("spheres, consistent start, 20 s: Delta E", "constant", f"{np.ptp(energy(SPHERES, run)):.1e}")
+        (
+            "spheres, consistent start, 20 s: Delta E (wanted: 1e-12)",
+            "constant",
+            f"{np.ptp(energy(SPHERES, run)):.1e}",
+        )
     )
     show("Single figures", rows)
     return dae, ode, wrong
@@ -176,7 +193,7 @@ def long_run():
         E = energy(PENDULUM, run) + 36.0 * 9.81 * 0.5
         first, last = run.residual[1:1001].max(), run.residual[-1000:].max()
         rows += [
-            (f"{integrator}, h = {dt}: max |Phi_h|, |S|", "-", f"{Phi:.1e}, {S:.1e}"),
+            (f"{integrator}, h = {dt}: max |Phi_h|, |S| (1e-14)", "-", f"{Phi:.1e}, {S:.1e}"),
             (f"{integrator}, h = {dt}: energy above the lowest point", "-", f"{E[0]:.4f} J -> {E[-1]:.4f} J"),
             (
                 f"{integrator}, h = {dt}: largest adjustment, first and last tenth",
@@ -194,10 +211,28 @@ def reaching():
     rows = []
     for event in run.events:
         wanted = abs(S[0, event.law]) / eta[event.law]
-        rows.append((f"{event.name} reached at", f"|s(0)|/eta = {wanted:.9f}", f"{event.t:.9f}"))
+        rows.append(
+            (
+                f"{event.name} reached at (wanted: 1e-8)",
+                f"|s(0)|/eta = {wanted:.9f}",
+                f"{event.t:.9f}, {event.t - wanted:+.1e}",
+            )
+        )
     late = run.t >= max(event.t for event in run.events) + 3.0
-    rows.append(("t_reach + 30/sigma on: |Phi_h|", "1e-16", f"{np.abs(run.q[0, late] - 0.6).max():.1e}"))
-    rows.append(("t_reach + 30/sigma on: Delta E", "constant", f"{np.ptp(energy(THROWN, run)[late]):.1e}"))
+    rows.append(
+        (
+            "t_reach + 30/sigma on: |Phi_h| (wanted: 1e-13)",
+            "1e-16",
+            f"{np.abs(run.q[0, late] - 0.6).max():.1e}",
+        )
+    )
+    rows.append(
+        (
+            "t_reach + 30/sigma on: Delta E (wanted: 1e-11)",
+            "constant",
+            f"{np.ptp(energy(THROWN, run)[late]):.1e}",
+        )
+    )
     show("Spheres, inconsistent start (eta are not printed: 0.5, 0.05, 0.05)", rows)
     return run, S
 
@@ -231,47 +266,98 @@ def controls():
     show("What keeps the constraints: max(|Phi_h|, |S|)", rows)
 
 
-def pictures(dae, ode, wrong, thrown, S):
+def traces(dae, ode):
+    """Figs 3.5, 3.7: the pendulum as one equation and as index 3."""
     picture, axes = figure(1, 2, size=(9, 3))
-    axes[0].plot(ode.t, ode.q[0])
+    axes[0].plot(ode.t, ode.q[0], color="tab:green")
     axes[0].set(title="Fig. 3.5: one equation", xlabel="t", ylabel="theta")
     axes[1].plot(dae.t, dae.q.T, label=["x", "y", "theta"])
-    axes[1].legend()
-    axes[1].set(title="Fig. 3.7: index 3", xlabel="t")
-    save(picture, "compere2001_fig3_5_3_7.png")
+    axes[1].set(title="Fig. 3.7: index 3", xlabel="t", ylabel="q", ylim=(-0.5, 0.8))
+    axes[1].legend(ncols=3, loc="upper center", fontsize=8)
+    save(picture, "compere2001_fig3_5_3_7.png", docs=True)
+
+
+def adjustments(dae, wrong):
+    """Figs 3.3, 3.8: an adjustment beyond the uncertainty of a step, and the wrong motion it makes."""
     picture, axes = figure(1, 2, size=(9, 3))
-    axes[0].plot(wrong.t, wrong.q.T)
-    axes[0].set(title="Fig. 3.8: frozen input, wrong motion", xlabel="t")
+    axes[0].plot(wrong.t, wrong.q.T, label=["x", "y", "theta"])
+    axes[0].set(title="Fig. 3.8: frozen input, wrong motion", xlabel="t", ylabel="q", ylim=(-0.5, 0.8))
+    axes[0].legend(ncols=3, loc="upper center", fontsize=8)
     axes[1].semilogy(wrong.t[1:], wrong.residual[1:], label="frozen input")
     axes[1].semilogy(dae.t[1:], np.maximum(dae.residual[1:], 1e-17), label="equivalent control")
-    axes[1].axhline(0.01**7, color="k", linewidth=0.8, linestyle=":", label="h^(p-1)")
-    axes[1].legend()
-    axes[1].set(title="Fig. 3.3: adjustment of a step", xlabel="t")
-    save(picture, "compere2001_fig3_3_3_8.png")
-    run = SPHERES.simulate((0, 8), method=ns.SlidingMode(dt=0.01), audit=False)
-    for name, problem, shown in (("fig3_10", SPHERES, run), ("fig3_11", THROWN, thrown)):
-        Phi, surface = surfaces(problem, shown)
+    axes[1].axhline(0.01**7, color="k", linewidth=0.8, linestyle=":", label="bound, h^(p-1)")
+    axes[1].legend(fontsize=8)
+    axes[1].set(title="Fig. 3.3: adjustment of a step", xlabel="t", ylabel="|x - x_bar|", xlim=(0, 5))
+    save(picture, "compere2001_fig3_3_3_8.png", docs=True)
+
+
+def spheres(thrown):
+    """Figs 3.10, 3.11: coordinates, velocities, constraints and energy from a consistent and an inconsistent start."""
+    run = SPHERES.simulate((0, 8), method=ns.SlidingMode(integrator="RKF78", dt=0.01), audit=False)
+    for number, problem, shown in (("10", SPHERES, run), ("11", THROWN, thrown)):
+        Phi, S = surfaces(problem, shown)
+        E = energy(problem, shown)
         picture, axes = figure(2, 2, size=(9, 5))
         axes[0, 0].plot(shown.t, shown.q.T, label=problem.coordinates)
-        axes[0, 0].legend(fontsize=6)
+        axes[0, 0].legend(fontsize=6, ncols=2, loc="upper left")
         axes[0, 1].plot(shown.t, shown.u.T)
-        axes[1, 0].plot(shown.t, np.hstack([Phi, surface[:, 1:]]))
-        axes[1, 1].plot(shown.t, energy(problem, shown))
-        for axis, title in zip(axes.flat, ("q", "u", "Phi_h, Phi_n", "energy")):
+        axes[1, 0].plot(
+            shown.t, np.hstack([Phi, S[:, 1:]]), linewidth=0.8, label=["Phi_h", "Phi_n1", "Phi_n2"]
+        )
+        axes[1, 0].legend(fontsize=6)
+        axes[1, 1].plot(shown.t, 1e3 * E)
+        axes[1, 1].set_ylim(1e3 * E.min() - 0.5, 1e3 * E.max() + 0.5)
+        axes[1, 1].ticklabel_format(useOffset=False)
+        names = ("q", "u", "constraints", f"energy in mJ, at the end {1e3 * E[-1]:.6f}")
+        for axis, title in zip(axes.flat, names):
             axis.set(title=title, xlabel="t")
-        save(picture, f"compere2001_{name}.png")
-    picture, axes = figure(1, 2, size=(9, 3))
-    axes[0].plot(thrown.t, S, label=["s_h", "s_n1", "s_n2"])
-    for event in thrown.events:
-        axes[0].axvline(event.t, color="k", linewidth=0.5)
-    axes[0].set(title="Figs 2.1, 3.12: reaching, then held", xlabel="t", xlim=(0, 3))
-    axes[0].legend()
-    axes[1].plot(thrown.q[0] - 0.6, thrown.u[0])
-    axes[1].plot([0, 0.1], [0, -1.0], "k:", label="s = 0")
-    axes[1].set(title="Figs 3.1, 3.2: phase plane of Phi_h", xlabel="Phi_h", ylabel="d Phi_h/dt")
-    axes[1].legend()
-    save(picture, "compere2001_fig3_12.png")
-    picture.savefig(DOCS / "compere2001_fig3_12.png", dpi=80)
+        picture.suptitle(f"Fig. 3.{number}: {'consistent' if problem is SPHERES else 'inconsistent'} start")
+        save(picture, f"compere2001_fig3_{number}.png", docs=True)
+
+
+def reaching_pictures(thrown, S):
+    """Figs 2.1, 3.12: which means holds a surface when; Figs 3.1, 3.2: the two phases in the plane of output and rate."""
+    names = ["s_h", "s_n1", "s_n2"]
+    reached = {event.law: event.t for event in thrown.events}
+    picture, axes = figure(1, 3, size=(11, 3.2))
+    for k in range(3):
+        axes[0].barh(k, reached[k], color="tab:orange", label="u_eq - eta sgn(s)" if k == 0 else None)
+        axes[0].barh(
+            k,
+            3.0 - reached[k],
+            left=reached[k],
+            color="tab:blue",
+            label="u_eq, post-stabilised" if k == 0 else None,
+        )
+    axes[0].set(
+        title="Fig. 2.1: what holds a surface", xlabel="t", xlim=(0, 3), ylim=(-0.5, 3.4), yticks=range(3)
+    )
+    axes[0].set_yticklabels(names)
+    axes[0].legend(fontsize=7, ncols=2, loc="upper center")
+    axes[1].plot(thrown.t, S, label=names)
+    for t in reached.values():
+        axes[1].axvline(t, color="k", linewidth=0.5, linestyle=":")
+    axes[1].set(title="Fig. 3.12: reaching, then held", xlabel="t", xlim=(0, 3))
+    axes[1].legend(fontsize=7)
+    for eta, color in ((0.5, "tab:blue"), (2.0, "tab:green"), (5.0, "tab:red")):
+        run = THROWN.simulate((0, 4), method=ns.SlidingMode(dt=0.01, eta=[eta, 0.05, 0.05]), audit=False)
+        axes[2].plot(run.q[0] - 0.6, run.u[0], color=color, label=f"eta = {eta:g}")
+    axes[2].plot([0, 0.1], [0, -1.0], "k:", label="s = 0")
+    axes[2].set(
+        title="Figs 3.1, 3.2: to the surface, along it",
+        xlabel="Phi_h",
+        ylabel="d Phi_h/dt",
+        ylim=(-0.5, 0.05),
+    )
+    axes[2].legend(fontsize=7)
+    save(picture, "compere2001_fig3_12.png", docs=True)
+
+
+def pictures(dae, ode, wrong, thrown, S):
+    traces(dae, ode)
+    adjustments(dae, wrong)
+    spheres(thrown)
+    reaching_pictures(thrown, S)
 
 
 if __name__ == "__main__":
