@@ -179,6 +179,21 @@ def test_light_nodes_keep_the_centre_of_mass(dim, light):
     np.testing.assert_allclose(moments[0][0], 2.0 * 5.1)
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("kind", [ns.Bar, ns.Cable, ns.Beam])
+def test_light_nodes_fall_with_the_others(kind, dim):
+    """A node weighs what it has of the mass: a structure that falls freely is not strained, whatever `light` says."""
+    down = -np.eye(dim)[1]
+    numbers = dict(EA=1e3, rhoA=2.0, mass="lumped", light=["start", 3])
+    if kind is ns.Beam:
+        numbers |= dict(GA=1e3, EI=1.0) | (dict(GJ=1.0) if dim == 3 else {})
+    world = ns.World(9.81 * down)
+    world.add(kind(np.outer([0.0, 0.7, 1.9, 2.8, 4.0, 5.1], down), name="one", **numbers))
+    run = ns.simulate(world, (0, 0.05), dt=1e-3)
+    fallen = run["one"].velocity[:, :, -1]
+    np.testing.assert_allclose(fallen, 9.81 * 0.05 * np.repeat(down[:, None], 6, axis=1), atol=1e-12)
+
+
 def test_light_nodes_that_cannot_be():
     for elements, light in ((1, "end"), (2, ["start", "end"])):
         world = ns.World((0, 0))

@@ -119,8 +119,9 @@ class LaidBar(LaidElements):
             bar, placed, n, place, np.zeros(place.shape), np.column_stack([EA / L, tau * EA / L]), KERNELS
         )  # fmt: skip
         self.has_damping = tau > 0.0
-        self.mass = assembled(place, bar.masses(rhoA * L, L), n)
-        self.weights = line.weights(place, n, np.array([along]), rhoA * L)
+        masses = bar.masses(rhoA * L, L)
+        self.mass = assembled(place, masses, n)
+        self.weights = line.weights(place, n, np.array([along]), masses)
 
     def _normal(self, x, v):
         """Normal force without and with damping, shape (n_t, elements)."""

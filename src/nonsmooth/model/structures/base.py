@@ -217,6 +217,12 @@ class Laid:
     def block_u(self, u: np.ndarray) -> np.ndarray:
         return u[:, self.first_u : self.first_u + self.n]
 
+    def weigh(self, place: np.ndarray, matrices: np.ndarray, g: float) -> None:
+        """Weights of masses of elements (elements, 2, 2) on coordinates `place` (elements, 2): what falls freely is not strained."""
+        for side, weight in enumerate(g * matrices.sum(axis=2).T):
+            free = place[:, side] >= 0
+            np.add.at(self.weights, place[free, side], weight[free])
+
     def kinetic_energy(self, u: np.ndarray) -> np.ndarray:
         """Of velocities (n_t, n_u), shape (n_t,)."""
         v, M = self.block_u(u), self.mass

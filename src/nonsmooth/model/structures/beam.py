@@ -161,7 +161,7 @@ class LaidBeam(LaidElements):
             light = component < 2  # turning meets no contact
             matrices[:, component::3, component::3] = beam.masses(density * L, L, light)
         self.mass = assembled(place, matrices, n)
-        self.weights = line.weights(place, n, gravity[:2], rhoA * L)
+        self.weights = line.weights(place, n, gravity[:2], matrices[:, ::3, ::3])
 
     def _strains(self, x):
         return strains(x, self.element_numbers[:, 0]) - self.element_numbers[:, 5:8]

@@ -119,7 +119,7 @@ class LaidCable(LaidElements):
         for i in range(dim):
             matrices[:, i::dim, i::dim] = pattern
         self.mass = assembled(place, matrices, n)
-        self.weights = line.weights(place, n, gravity[:dim], rhoA * L)
+        self.weights = line.weights(place, n, gravity[:dim], pattern)
 
     def _line(self, q):
         """e (n_t, elements, dim) and l (n_t, elements)."""

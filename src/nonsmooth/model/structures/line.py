@@ -73,13 +73,14 @@ def partly_held(q, u, free, names, columns, offsets, dim: int, phi: float = 0.0)
     )  # fmt: skip
 
 
-def weights(place: np.ndarray, n: int, gravity: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """Weights of elements, half of each on both its nodes; the first coordinates of a node are those along `gravity`."""
+def weights(place: np.ndarray, n: int, gravity: np.ndarray, masses: np.ndarray) -> np.ndarray:
+    """Weights of elements with masses (elements, 2, 2), so that nothing is strained in free fall; the first coordinates of a node are those
+    along `gravity`."""
     found = np.zeros(n)
-    for side in (0, place.shape[1] // 2):
+    for side, mass in zip((0, place.shape[1] // 2), masses.sum(axis=2).T):
         for i, g in enumerate(gravity):
             free = place[:, side + i] >= 0
-            np.add.at(found, place[free, side + i], 0.5 * g * mass[free])
+            np.add.at(found, place[free, side + i], g * mass[free])
     return found
 
 

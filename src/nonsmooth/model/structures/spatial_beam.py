@@ -164,7 +164,7 @@ class LaidSpatialBeam(Laid):
                 [numbers[c] for c in row] for row in turning
             ]
         self.mass = assembled(self.place, matrices, self.n)
-        self.weights = line.weights(self.place, self.n, gravity, mass)
+        self.weights = line.weights(self.place, self.n, gravity, pattern)
 
     # -- compiled ----------------------------------------------------------------------------------------------------------
 
