@@ -14,7 +14,8 @@ RANK = 1e-10
 
 
 def lengths_one(rows: np.ndarray) -> np.ndarray:
-    """Rows of length one."""
+    """Rows of length one, also those whose squares overflow."""
+    rows = rows / np.maximum(np.max(np.abs(rows), axis=1, initial=0.0), 1e-300)[:, None]
     return rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
 
 

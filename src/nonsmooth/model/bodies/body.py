@@ -8,7 +8,7 @@ import numpy as np
 
 from nonsmooth._core.bodies.frames import GROUND, PLANAR, POINT, SPATIAL
 from nonsmooth.errors import InputError, ModelError, NonFiniteError, RangeError, ShapeError
-from nonsmooth.model.bodies.check import in_space, number, vector
+from nonsmooth.model.bodies.check import floats, in_space, number, vector
 from nonsmooth.model.bodies.material import material_of, refuse_coefficients
 from nonsmooth.model.bodies.shapes import Form
 from nonsmooth.model.names import check_name, short
@@ -167,9 +167,10 @@ class Placed:
     def _check_turning(self, body, rigid):
         if self.dim == 2 and body.rotation is not None:
             raise InputError(f"`rotation` of {body.owner} is for space: in the plane give `angle`.")
-        if self.dim == 3 and body.angle != 0.0:
+        angle = number(body.angle, "angle", body.owner)
+        if self.dim == 3 and angle != 0.0:
             raise InputError(f"`angle` of {body.owner} is for the plane: in space give `rotation`.")
-        turns = body.angle != 0.0 or body.rotation is not None or body.angular_velocity is not None
+        turns = angle != 0.0 or body.rotation is not None or body.angular_velocity is not None
         if not rigid and turns:
             raise InputError(
                 f"{body.owner} has no inertia, so it is a point mass, but it is turned: give `inertia` or a shape."
@@ -199,19 +200,19 @@ def _inertia(body, dim, mass) -> tuple[np.ndarray, bool]:
         moments = mass * body.shape.moments(dim)
         J[: moments.size] = moments
         return J, True
+    wanted = "one number is" if dim == 2 else "three principal moments or a 3 x 3 matrix are"
+    array = floats(given, wanted, "inertia", owner)
     if dim == 2:
-        if np.ndim(given) != 0:
+        if array.ndim != 0:
             raise ShapeError(
-                f"`inertia` of {owner} has shape {np.shape(given)}: in the plane one number is wanted."
+                f"`inertia` of {owner} has shape {array.shape}: in the plane one number is wanted."
             )
         J[0] = number(given, "inertia", owner, 0.0, strict=True)
         return J, True
-    if np.ndim(given) == 0:
-        raise ShapeError(
-            f"`inertia` of {owner} is {given!r}: three principal moments or a 3 x 3 matrix are wanted in space."
-        )
+    if array.ndim == 0:
+        raise ShapeError(f"`inertia` of {owner} is {given!r}: {wanted} wanted in space.")
     try:
-        matrix = inertia_matrix(given)
+        matrix = inertia_matrix(array)
     except (ShapeError, NonFiniteError, ModelError) as exc:
         raise type(exc)(f"{owner}: {exc}") from None
     J[:] = matrix[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
@@ -222,7 +223,7 @@ def as_quaternion(rotation, owner) -> np.ndarray:
     """A unit quaternion from what a user gives."""
     if rotation is None:
         return np.array([1.0, 0.0, 0.0, 0.0])
-    array = np.array(rotation, dtype=np.float64)
+    array = floats(rotation, "a quaternion (w, x, y, z) or a 3 x 3 matrix is", "rotation", owner)
     if not np.all(np.isfinite(array)):
         raise NonFiniteError(f"`rotation` of {owner} contains NaN or infinite entries.")
     if array.shape == (3, 3):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth.errors import InputError, NonFiniteError, ShapeError
+from nonsmooth.model.bodies.check import floats
 from nonsmooth.model.bodies.element import Element, Side
 from nonsmooth.model.bodies.plain import CROSS, Poses
 from nonsmooth.model.bodies.rows import between, turn
@@ -59,10 +60,7 @@ class Bushing(Element):
     def _matrix(self, value: Any, name: str, dim: int) -> np.ndarray:
         """Six by six, whatever was given."""
         n = components(dim)
-        try:
-            given = np.array(value, dtype=np.float64)
-        except (TypeError, ValueError) as exc:
-            raise InputError(f"`{name}` of {self.owner} is {value!r}: numbers are wanted.") from exc
+        given = floats(value, "numbers are", name, self.owner)
         if given.shape not in ((), (n,), (n, n)):
             raise ShapeError(
                 f"`{name}` of {self.owner} has shape {given.shape}: one number, ({n},) or ({n}, {n}) are wanted."

@@ -25,14 +25,26 @@ def number(value: Any, name: str, owner: str, low: float | None = None, strict: 
     return found
 
 
-def vector(value: Any, n: int, name: str, owner: str) -> np.ndarray:
-    """A finite vector of n numbers."""
+def floats(value: Any, wanted: str, name: str, owner: str) -> np.ndarray:
+    """An array of numbers, of whatever shape; `wanted` says in words what it should be."""
     try:
         if value is None:
             raise TypeError("None")
-        array = np.array(value, dtype=np.float64)
+        return np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as exc:
-        raise InputError(f"`{name}` of {owner} is {value!r}: {n} numbers are wanted.") from exc
+        raise InputError(f"`{name}` of {owner} is {value!r}: {wanted} wanted.") from exc
+
+
+def flag(value: Any, name: str, owner: str) -> bool:
+    """True or False, and nothing that is only taken for one of them."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"`{name}` of {owner} is {value!r}: True or False is wanted.")
+    return bool(value)
+
+
+def vector(value: Any, n: int, name: str, owner: str) -> np.ndarray:
+    """A finite vector of n numbers."""
+    array = floats(value, f"{n} numbers are", name, owner)
     if array.shape != (n,):
         raise ShapeError(f"`{name}` of {owner} has shape {array.shape}: shape ({n},) is wanted.")
     if not np.all(np.isfinite(array)):

@@ -70,6 +70,17 @@ class Element:
         """A direction in the world, in space."""
         return in_space(direction(value, dim, name, self.owner))
 
+    def normal_or_axis(self, value: Any, dim: int) -> np.ndarray:
+        """What bodies turn about: in the plane its normal, and no other direction may be given; in space z, unless one is."""
+        if value is None:
+            return np.array([0.0, 0.0, 1.0])
+        axis = self.axis_in(value, 3)
+        if dim == 2 and axis[2] != 1.0:
+            raise InputError(
+                f"`axis` of {self.owner} is {value!r}: in the plane bodies turn about its normal, (0, 0, 1); leave it out."
+            )
+        return axis
+
     def wants_turning(self, *sides: Side) -> None:
         """One of the bodies must be able to turn."""
         if not any(side.turns for side in sides):

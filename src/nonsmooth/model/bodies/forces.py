@@ -9,7 +9,7 @@ import numpy as np
 
 from nonsmooth.errors import InputError
 from nonsmooth.model.bodies.body import Body
-from nonsmooth.model.bodies.check import in_space, number, vector
+from nonsmooth.model.bodies.check import flag, in_space, number, vector
 from nonsmooth.model.bodies.element import Element, Side, across
 from nonsmooth.model.names import short
 
@@ -104,8 +104,7 @@ class TorsionSpring(Element):
 
     def numbers(self, a: Side, b: Side, dim: int) -> np.ndarray:
         self.wants_turning(a, b)
-        axis = np.array([0.0, 0.0, 1.0]) if dim == 2 or self.axis is None else self.axis_in(self.axis, dim)
-        n_1, n_2 = across(axis)
+        n_1, n_2 = across(self.normal_or_axis(self.axis, dim))
         start = b.placed.phi - a.placed.phi if dim == 2 else 0.0
         last = [self.stiffness, start + self.angle, self.damping]
         return np.concatenate([a.along(n_1), a.along(n_2), b.along(n_1), last])
@@ -142,7 +141,8 @@ class Load:
             raise InputError(f"{self.owner} acts on {body!r}: a body is wanted.")
         if force is None and torque is None:
             raise InputError(f"{self.owner} has neither `force` nor `torque`: one of them is wanted.")
-        self.body, self.force, self.torque, self.at, self.carried = body, force, torque, at, bool(carried)
+        self.body, self.force, self.torque, self.at = body, force, torque, at
+        self.carried = flag(carried, "carried", self.owner)
         self.world: Any = None
 
     @property

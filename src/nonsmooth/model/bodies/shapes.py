@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nonsmooth.errors import InputError, ShapeError
-from nonsmooth.model.bodies.check import direction, number, vector
+from nonsmooth.model.bodies.check import direction, flag, number, vector
 from nonsmooth.model.bodies.material import material_of, refuse_coefficients
 from nonsmooth.model.names import short
 
@@ -243,4 +243,4 @@ class Circle(Surface):
         if np.ndim(point) != 1 or len(point) not in (2, 3):
             raise InputError(f"`point` of {self.owner} is {point!r}: two or three numbers are wanted.")
         self.point = vector(point, len(point), "point", self.owner)
-        self.inside = bool(inside)
+        self.inside = flag(inside, "inside", self.owner)

@@ -30,7 +30,6 @@ from nonsmooth.model.bodies.element import Side, across
 from nonsmooth.model.bodies.rows import FLAT, GEAR, SPIN, Row
 from nonsmooth.model.bodies.shapes import _Flat
 from nonsmooth.model.joints.base import (
-    AXES,
     Coordinate,
     JointElement,
     coincident,
@@ -88,13 +87,13 @@ class Revolute(_WithAxis):
     """A hinge: both bodies share the point `at` and turn against each other about `axis` (in the plane always the normal)."""
 
     def _axis(self, dim: int) -> np.ndarray:
-        return AXES[2] if dim == 2 or self.axis is None else self.axis_in(self.axis, dim)
+        return self.normal_or_axis(self.axis, dim)
 
     def rows(self, a: Side, b: Side, dim: int) -> list[Row]:
-        rows = self._shared(a, b, dim)
+        rows, axis = self._shared(a, b, dim), self._axis(dim)
         if dim == 3:
             self.wants_turning(a, b)
-            rows += parallel_axis(a, b, self._axis(dim))
+            rows += parallel_axis(a, b, axis)
         return rows
 
     def coordinate(self, a: Side, b: Side, dim: int) -> Coordinate | None:
@@ -252,7 +251,7 @@ class Gear(JointElement):
 
     def _row(self, kind, a: Side, b: Side, dim: int) -> Row:
         self.wants_turning(a, b)
-        axis = AXES[2] if dim == 2 or self.axis is None else self.axis_in(self.axis, dim)
+        axis = self.normal_or_axis(self.axis, dim)
         constant = [b.placed.phi + self.ratio * a.placed.phi] if kind is GEAR else []
         return pair(kind, a, b, a.along(axis), self.ratio, constant)
 
@@ -274,11 +273,12 @@ class Rolling(JointElement):
     """
 
     def __init__(self, body: Any, surface: Any, **others: Any):
+        owner = f"Rolling {others['name']!r}" if others.get("name") else "a Rolling without name"
         if not isinstance(surface, _Flat):
-            raise InputError(f"a Rolling joint got the surface {surface!r}: a HalfPlane or Plane is wanted.")
+            raise InputError(f"{owner} got the surface {surface!r}: a HalfPlane or Plane is wanted.")
         carrier = surface.body if surface.body is not None else getattr(body.world, "ground", None)
         if carrier is None:
-            raise InputError(f"a Rolling joint got {body!r}, which is in no world: add the body first.")
+            raise InputError(f"{owner} got {body!r}, which is in no world: add the body first.")
         super().__init__(carrier, body, **others)
         if body.shape is None or not hasattr(body.shape, "radius") or hasattr(body.shape, "length"):
             raise InputError(

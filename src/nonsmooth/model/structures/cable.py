@@ -8,7 +8,7 @@ import numpy as np
 
 from nonsmooth._core.bodies.frames import POINT
 from nonsmooth._core.structures import cables
-from nonsmooth.model.bodies.check import in_space, number
+from nonsmooth.model.bodies.check import flag, in_space, number
 from nonsmooth.model.structures import line
 from nonsmooth.model.structures.base import LaidElements, PlacedNode, assembled
 from nonsmooth.model.structures.given import checked_lumping, held_components, per_element, velocities_of
@@ -65,7 +65,8 @@ class Cable(line.Line):
         name: str | None = None,
     ):
         super().__init__(points, elements, name, material)
-        self.EA, self.rhoA, self.length, self.slack, self.damping = EA, rhoA, length, bool(slack), damping
+        self.EA, self.rhoA, self.length, self.damping = EA, rhoA, length, damping
+        self.slack = flag(slack, "slack", self.owner)
         self.mass, self.light, self.fixed, self.velocity = mass, light, fixed, velocity
         self.radius = number(radius, "radius", self.owner, 0.0)
         self._checked()

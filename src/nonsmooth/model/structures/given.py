@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from nonsmooth.errors import InputError, ModelError, NonFiniteError, RangeError, ShapeError
+from nonsmooth.model.bodies.check import floats
 
 
 def line_of_nodes(points: Any, elements: Any, owner: str) -> np.ndarray:
     """Nodes from two ends and a number of elements, or as they are given; shape (n + 1, dim)."""
-    try:
-        found = np.array(points, dtype=np.float64)
-    except (TypeError, ValueError) as exc:
-        raise InputError(f"`points` of {owner} is {points!r}: two ends, or all nodes, are wanted.") from exc
+    found = floats(points, "two ends, or all nodes, are", "points", owner)
     if found.ndim != 2 or found.shape[0] < 2 or found.shape[1] not in (2, 3):
         raise ShapeError(
             f"`points` of {owner} has shape {found.shape}: two or more points of the plane or of space are wanted."
@@ -66,13 +64,13 @@ def held_components(fixed: Any, number_of: Any, components: Sequence[str], owner
     """``fixed`` as users give it: a node, or a mapping from nodes to "all", "position" or names of components."""
     if fixed is None:
         return {}
-    given = (
-        fixed
+    pairs = (
+        fixed.items()
         if isinstance(fixed, dict)
-        else dict.fromkeys(fixed if isinstance(fixed, list | tuple) else (fixed,), "all")
+        else ((node, "all") for node in (fixed if isinstance(fixed, list | tuple) else (fixed,)))
     )
     found: dict[int, set[str]] = {}
-    for node, what in given.items():
+    for node, what in pairs:
         places = [c for c in components if c not in ("phi", "rotation")]
         names = {"all": components, "position": places}.get(what if isinstance(what, str) else "")
         try:
@@ -94,12 +92,7 @@ def velocities_of(structure: Any, points: np.ndarray) -> np.ndarray:
     given = structure.velocity
     if given is None:
         return np.zeros(points.shape)
-    try:
-        v = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as exc:
-        raise InputError(
-            f"`velocity` of {structure.owner} is {given!r}: a vector is wanted, or one for each node."
-        ) from exc
+    v = floats(given, "a vector, or one for each node, is", "velocity", structure.owner)
     if v.shape not in ((points.shape[1],), points.shape):
         raise ShapeError(
             f"`velocity` of {structure.owner} has shape {v.shape}: shape ({points.shape[1]},) or {points.shape} is wanted."
@@ -110,7 +103,7 @@ def velocities_of(structure: Any, points: np.ndarray) -> np.ndarray:
 
 
 def checked_lumping(mass: Any, owner: str) -> bool:
-    if mass not in ("consistent", "lumped"):
+    if not isinstance(mass, str) or mass not in ("consistent", "lumped"):
         raise InputError(f'`mass` of {owner} is {mass!r}: "consistent" or "lumped" is wanted.')
     return mass == "lumped"
 

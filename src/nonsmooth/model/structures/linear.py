@@ -19,7 +19,7 @@ from nonsmooth._core.calls.model_functions import ModelFunction
 from nonsmooth._core.jit import VECTOR, Reference
 from nonsmooth._core.structures import matrices as kernels
 from nonsmooth.errors import InputError, ModelError, NonFiniteError, RangeError, ShapeError
-from nonsmooth.model.bodies.check import in_space, vector
+from nonsmooth.model.bodies.check import floats, in_space, vector
 from nonsmooth.model.structures.base import NOTHING, Entries, Laid, Node, PlacedNode, Structure
 
 SYMMETRY = 1e-9  # of the largest entry
@@ -68,6 +68,10 @@ class LinearStructure(Structure):
         for matrix, what in ((self.M, "M"), (self.K, "K")):
             check_symmetric(matrix, what, self.owner)
         check_definite(self.M, self.owner)
+        if not isinstance(nodes, Mapping | None):
+            raise InputError(
+                f"`nodes` of {self.owner} is {nodes!r}: a mapping from labels to pairs (position, coordinates) is wanted."
+            )
         self.points_of = (
             {}
             if nodes is None
@@ -307,17 +311,16 @@ def check_definite(M: sparse.csr_array, owner: str) -> None:
 
 
 def _array(value, shape, what, owner):
-    try:
-        found = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as exc:
-        raise InputError(f"`{what}` of {owner} is {value!r}: numbers are wanted.") from exc
+    found = floats(value, "numbers are", what, owner)
     if not np.all(np.isfinite(found)):
         raise NonFiniteError(f"`{what}` of {owner} contains NaN or infinite entries.")
     return found
 
 
 def _indices(values, n, owner) -> np.ndarray:
-    found = np.array(list(values))
+    found = np.array(list(values) if np.iterable(values) else values, dtype=object)
+    if found.ndim == 1 and all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in found):
+        found = found.astype(np.int64)
     if found.size == 0:
         return np.zeros(0, dtype=np.int64)
     if found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= n:
