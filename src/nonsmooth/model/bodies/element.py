@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nonsmooth._core.bodies.frames import POINT
 from nonsmooth.errors import InputError, ModelError
 from nonsmooth.model.bodies.body import Body, Ground, Placed
 from nonsmooth.model.bodies.check import direction, in_space, vector
@@ -30,6 +31,11 @@ class Side(NamedTuple):
     @property
     def turns(self) -> bool:
         return self.placed.turns
+
+    @property
+    def is_point(self) -> bool:
+        """A point mass or a node of a cable: it moves, and has no rotation."""
+        return self.placed.kind == POINT
 
 
 class Element:

@@ -167,11 +167,20 @@ class PlanarJoint(_AtPoint):
 
 
 class Fixed(_AtPoint):
-    """Both bodies move as one."""
+    """Both bodies move as one; a point mass (or a node of a cable) sticks to the place where it is, and holds no rotation."""
 
     def rows(self, a: Side, b: Side, dim: int) -> list[Row]:
-        rows = coincident(a, b, self._at(b, dim), dim)
-        return rows + same_rotation(a, b, dim) if a.turns or b.turns else rows
+        points = [side for side in (a, b) if side.is_point]
+        if not points:
+            rows = coincident(a, b, self._at(b, dim), dim)
+            return rows + same_rotation(a, b, dim) if a.turns or b.turns else rows
+        size = max(np.linalg.norm(side.placed.x) for side in (a, b))
+        if len(points) == 2 and np.linalg.norm(a.placed.x - b.placed.x) > APART * size:
+            raise ModelError(
+                f"{self.owner} joins point masses that are apart, {a.owner} and {b.owner}: nothing would hold their direction; take a "
+                "Distance, or a body with `inertia`."
+            )
+        return coincident(a, b, points[0].placed.x, dim)
 
 
 class Distance(JointElement):
