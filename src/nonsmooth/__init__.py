@@ -26,7 +26,7 @@ _PUBLIC = {
     "Joint": "model.elements",
     "NonholonomicConstraint": "model.elements",
     "equilibrium": "model.statics",
-    "modes": "model.statics",
+    "modes": "model.small_motions",
     "stabilised_form": "constrained.stabilised",
     "diagnose": "model.diagnose",
     "World": "model.world",
@@ -201,8 +201,8 @@ if TYPE_CHECKING:
     from nonsmooth.model.rotations import inertia_matrix as inertia_matrix
     from nonsmooth.model.rotations import quaternion_rates as quaternion_rates
     from nonsmooth.model.servo import Servo as Servo
+    from nonsmooth.model.small_motions import modes as modes
     from nonsmooth.model.statics import equilibrium as equilibrium
-    from nonsmooth.model.statics import modes as modes
     from nonsmooth.model.structures.bar import Bar as Bar
     from nonsmooth.model.structures.beam import Beam as Beam
     from nonsmooth.model.structures.cable import Cable as Cable

@@ -148,7 +148,7 @@ def _loops(model) -> int | None:
 
 def _rates(model, t, q, u) -> tuple[float, float]:
     """Smallest and largest |s| of the linear system at the start that is not zero."""
-    from nonsmooth.model.statics import modes
+    from nonsmooth.model.small_motions import modes
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -54,6 +54,17 @@ def independent(system: Any, model: Any, t: float, q: np.ndarray, u: np.ndarray)
         f"{model.laws.n_J} constraints have rank {model.laws.n_J - len(found)}: {listed} depend(s) on the others{cure}",
         RedundantConstraintWarning,
     )
+    return _without(system, model, left_out, t, q, u)
+
+
+def independent_for_rest(system: Any, model: Any, t: float, q: np.ndarray, u: np.ndarray) -> Any:
+    """The same without a word, where forces of all rows are told afterwards."""
+    if not hasattr(model, "assembly") or not redundant_names(model, t, q):
+        return model
+    return _without(system, model, lasting(model, t, q), t, q, u)
+
+
+def _without(system, model, left_out, t, q, u):
     if not left_out:
         return model
     run = system.without_rows(left_out).bind(t, q, u)
@@ -204,16 +215,26 @@ def shared_forces(model: Any, result: Any) -> np.ndarray:
     laws, la, first = model.laws, result.forces(), model.laws.n_rows - model.laws.n_J
     if la.shape[0] == laws.n_rows:
         return la
-    known = set(result.law_names)
-    place = [k for k, name in enumerate(names_of_rows(laws)) if name in known]
+    place = rows_kept(laws, result.law_names)
     out = np.zeros((laws.n_rows, len(result)))
     out[:first] = la[:first]
     roots = 1.0 / np.sqrt(np.diag(model.mass_matrix(float(result.t[0]), result.q[:, 0])))
     for begin in range(0, len(result), 256):
         part = slice(begin, begin + 256)
         WT = model.batch_directions(result.t[part], result.q[:, part].T)[0][:, first:] * roots
-        D = 1.0 / np.linalg.norm(WT, axis=2)
-        effect = np.einsum("trj,rt->tj", WT[:, place], la[first:, part])
-        inverse = np.linalg.pinv(np.swapaxes(WT * D[:, :, None], 1, 2), rcond=RANK)
-        out[first:, part] = (D * np.einsum("trj,tj->tr", inverse, effect)).T
+        out[first:, part] = smallest_forces(WT, place, la[first:, part])
     return out
+
+
+def rows_kept(laws: Any, known: Any) -> list[int]:
+    """Numbers of the rows of joints whose names are `known`."""
+    known = set(known)
+    return [k for k, name in enumerate(names_of_rows(laws)) if name in known]
+
+
+def smallest_forces(WT: np.ndarray, place: list[int], la: np.ndarray) -> np.ndarray:
+    """D (W D)^+ W_k la_k for directions (n_t, m, n_u) in terms of M^(1/2) and forces (k, n_t) of the rows `place`; shape (m, n_t)."""
+    D = 1.0 / np.linalg.norm(WT, axis=2)
+    effect = np.einsum("trj,rt->tj", WT[:, place], la)
+    inverse = np.linalg.pinv(np.swapaxes(WT * D[:, :, None], 1, 2), rcond=RANK)
+    return (D * np.einsum("trj,tj->tr", inverse, effect)).T

@@ -1,4 +1,4 @@
-"""`equilibrium` and `modes`: where a system rests, and how it moves about a state; joints included.
+"""`equilibrium`: where a system rests; joints included.
 
 Equilibrium: forces of joints balance all others,
 
@@ -12,11 +12,9 @@ Newton's method with pseudo-transient continuation (Kelley, Keyes 1998): with K 
 nu falls with the residual: at first the iteration moves like the system itself would in syrup, towards stable states, at the end it is
 Newton's. Where the start of a load step is stable (K positive definite on the motions that joints allow: structures), nu = 0 is tried
 first and its solution taken if it is stable, too: stiff and soft directions together make residuals jump, which nu cannot follow.
-Redundant rows: the solution of smallest norm.
-
-Modes: M delta'' + D delta' + K delta = W_J la,  W_J^T delta = 0, reduced to the null space Z of W_J^T,
-
-    (s^2 Z^T M Z + s Z^T D Z + Z^T K Z) y = 0,     shape = Z y.
+Rows of joints that others imply are left out, forces of all are the smallest that do the same (`model.redundancy`); of systems of
+functions, the solution of smallest norm. A state of rest that is not stable (a straight column under too large a load, a pendulum that
+starts upside down) is left along the motion that gains most, and the search goes on from there.
 """
 
 from __future__ import annotations
@@ -28,13 +26,21 @@ import numpy as np
 from scipy import linalg
 
 from nonsmooth.errors import ConvergenceError, InputError, ModelError
-from nonsmooth.model.independence import lengths_one
+from nonsmooth.model.independence import RANK, lengths_one
+from nonsmooth.model.redundancy import independent_for_rest, rows_kept, smallest_forces
 from nonsmooth.model.start import as_state, length_scale
 
 MAX_ITER = 500
 MAX_NEWTON = 60
 MAX_POLISH = 12
 TOL = 1e-12
+#: How many states that are not stable are left, how far (in terms of lengths, or radians), and from which share of stiffness on one is.
+MAX_SADDLES, AWAY, UNSTABLE = 5, 1e-3, 1e-12
+#: Ways of Newton's iteration, and how far a step of each may go.
+DOWNHILL = 2
+STRIDE = {False: math.inf, True: 0.5, DOWNHILL: 0.1}
+#: What of a matrix is rounding: differences from its transpose, entries of the diagonal.
+SYMMETRY, NO_STIFFNESS = 1e-9, 1e-15
 
 
 class Equilibrium(NamedTuple):
@@ -54,27 +60,6 @@ class Equilibrium(NamedTuple):
     forces: np.ndarray
     residual: float
     iterations: int
-
-
-class Modes(NamedTuple):
-    """Small motions about a state, slowest first.
-
-    Attributes
-    ----------
-    eigenvalues : ndarray of complex, shape (k,)
-        s; one of each pair of conjugates.
-    frequencies : ndarray, shape (k,)
-        In Hz: |Im s| / 2 pi.
-    damping : ndarray, shape (k,)
-        -Re s / |s|; negative where the motion grows.
-    shapes : ndarray of complex, shape (n_u, k)
-        Increments of the coordinates, the largest entry one.
-    """
-
-    eigenvalues: np.ndarray
-    frequencies: np.ndarray
-    damping: np.ndarray
-    shapes: np.ndarray
 
 
 def bound_model(system: Any, q0: Any, u0: Any, t: float) -> tuple[Any, np.ndarray, np.ndarray]:
@@ -122,7 +107,8 @@ def equilibrium(
     """
     if isinstance(load_steps, bool) or not isinstance(load_steps, int) or load_steps < 1:
         raise InputError(f"`load_steps` is {load_steps!r}: a positive whole number is wanted.")
-    model, q, _ = bound_model(system, q0, None, t)
+    complete, q, _ = bound_model(system, q0, None, t)
+    model = independent_for_rest(system, complete, t, q, np.zeros(complete.n_u))
     la, residual, iterations = np.zeros(model.laws.n_J), math.inf, 0
     if model.n_u == 0:  # nothing can move
         return Equilibrium(q, la, 0.0, 0)
@@ -131,6 +117,9 @@ def equilibrium(
         found = _newton(model, t, q, la, load) if stable else _relaxed(model, t, q, la, load, False)
         q, la, residual, count = found or _relaxed(model, t, q, la, load, True)
         iterations += count
+    if stable:
+        q, la, residual, count = _off_saddles(model, t, q, la, residual)
+        iterations += count
     gaps = model.gaps(t, q)
     if gaps.size and np.min(gaps) <= 1e-9 * length_scale(q):
         name = model.laws.name[int(np.argmin(gaps))]
@@ -138,7 +127,72 @@ def equilibrium(
             f"contact {name!r} has the gap {np.min(gaps):.3g} at the state of rest that was found without contacts: let the system come "
             "to rest with simulate(...)."
         )
-    return Equilibrium(q, la, residual, iterations)
+    return Equilibrium(q, _of_all_rows(complete, model, t, q, la), residual, iterations)
+
+
+def _of_all_rows(complete, model, t, q, la):
+    """Forces in all rows of joints from those of the rows that were kept."""
+    if model is complete:
+        return la
+    laws, roots = complete.laws, 1.0 / np.sqrt(np.diag(complete.mass_matrix(t, q)))
+    WT = complete.directions(t, q)[0][laws.n_rows - laws.n_J :] * roots
+    return smallest_forces(WT[None], rows_kept(laws, model.laws.name), la[:, None])[:, 0]
+
+
+def _off_saddles(model, t, q, la, residual):
+    """On from a state of rest that is not stable: along the motion that gains most, until one is."""
+    iterations, scale = 0, length_scale(q)
+    for _ in range(MAX_SADDLES):
+        motion = _gaining(model, t, q, la)
+        if motion is None:
+            break
+        moved = model.space.retract(q, AWAY * scale * motion, t, model.parameters.flat)
+        try:
+            moved, la, residual, count = _relaxed(model, t, moved, la, 1.0, DOWNHILL)
+        except ConvergenceError as exc:
+            raise ConvergenceError(
+                f"the state of rest that was found is not stable, and none was found beside it ({exc}); `stable=False` returns it."
+            ) from exc
+        q, iterations = moved, iterations + count
+    return q, la, residual, iterations
+
+
+def _gaining(model, t, q, la):
+    """The motion that joints allow along which forces with a potential do most work, largest entry one; None where none is found."""
+    Z, K_all = allowed_motions(model, t, q), _at_rest(model, t, q, la, 1.0)
+    if np.max(np.abs(K_all - K_all.T), initial=0.0) > SYMMETRY * np.max(np.abs(K_all), initial=0.0):
+        return None  # follower forces: K says nothing of stability
+    K = Z.T @ (K_all + K_all.T) @ Z / 2
+    size = np.sqrt(np.maximum(np.abs(np.diag(K)), NO_STIFFNESS * np.max(np.abs(K), initial=0.0)))
+    if not K.size or np.min(size) == 0.0:
+        return None
+    values, vectors = np.linalg.eigh(K / np.outer(size, size))
+    if values[0] > -UNSTABLE:
+        return None
+    motion = _gain(model, t, q, K_all, model.mass_matrix(t, q))[1]
+    return motion / np.max(np.abs(motion))
+
+
+def _gain(model, t, q, K, M):
+    """-s^2 of the motion that joints allow and that gains most, and the motion; 0 where all are held back."""
+    Z = allowed_motions(model, t, q)
+    values, vectors = linalg.eigh(*(Z.T @ (X + X.T) @ Z / 2 for X in (K, M)), subset_by_index=(0, 0))
+    return max(-float(values[0]), 0.0), Z @ vectors[:, 0]
+
+
+def allowed_motions(model, t, q):
+    """Motions that joints allow, shape (n_u, k)."""
+    n_J = model.laws.n_J
+    if not n_J:
+        return np.eye(model.n_u)
+    return linalg.null_space(lengths_one(model.directions(t, q)[0][model.laws.n_rows - n_J :]), rcond=RANK)
+
+
+def _at_rest(model, t, q, la, load):
+    """-d(h + W la)/d delta for forces of joints alone."""
+    rows = np.zeros(model.laws.n_rows)
+    rows[rows.size - model.laws.n_J :] = la
+    return _stiffness(model, t, q, rows, load)
 
 
 def _newton(model, t, q, la, load):
@@ -154,14 +208,7 @@ def _newton(model, t, q, la, load):
 
 def _stable(model, t, q, la, load) -> bool:
     """Whether small motions that joints allow are held back by the forces."""
-    n_J, rows = model.laws.n_J, np.zeros(model.laws.n_rows)
-    rows[rows.size - n_J :] = la
-    K = _stiffness(model, t, q, rows, load)
-    Z = (
-        linalg.null_space(lengths_one(model.directions(t, q)[0][rows.size - n_J :]))
-        if n_J
-        else np.eye(model.n_u)
-    )
+    K, Z = _at_rest(model, t, q, la, load), allowed_motions(model, t, q)
     K = Z.T @ (K + K.T) @ Z
     size = np.sqrt(np.abs(np.diag(K)))
     if Z.shape[1] == 0 or np.any(size == 0.0):
@@ -170,7 +217,7 @@ def _stable(model, t, q, la, load) -> bool:
 
 
 def _relaxed(model, t, q, la, load, syrup):
-    """Newton's iteration for a share of the load, in `syrup` or without."""
+    """Newton's iteration for a share of the load: without `syrup`, in it, or in as much as makes K + nu M positive (DOWNHILL)."""
     n, n_J, first = model.n_u, model.laws.n_J, model.laws.n_rows - model.laws.n_J
     zero, rows = np.zeros(n), np.zeros(model.laws.n_rows)
     M, L = model.mass_matrix(t, q), length_scale(q)
@@ -194,15 +241,17 @@ def _relaxed(model, t, q, la, load, syrup):
         # nu falls with what joints cannot balance
         free = force - WT.T @ np.linalg.lstsq(WT.T, force, rcond=None)[0] if n_J else force
         size = float(np.linalg.norm(free))
+        rows[first:] = la
+        K = _stiffness(model, t, q, rows, load)
         if not syrup:
             nu = 0.0
+        elif syrup == DOWNHILL:
+            nu = max(2.0 * _gain(model, t, q, K, M)[0], 0.1 * nu)
         elif iteration == 0:
             nu = 10.0 * float(np.max(np.abs(np.linalg.solve(M, force)))) / L
         elif before > 0.0:
             nu *= min(max(size / before, 0.1), 3.0)
         before = size
-        rows[first:] = la
-        K = _stiffness(model, t, q, rows, load)
         A = np.block([[K + nu * M, -WT.T], [WT, np.zeros((n_J, n_J))]])
         step = _solved(A, np.concatenate([force, -g]), WT)
         if balanced and closed:
@@ -216,7 +265,7 @@ def _relaxed(model, t, q, la, load, syrup):
             if best.gain <= TOL**2 * acting * L or polished > MAX_POLISH:
                 return best.q, best.la, best.residual, iteration
         reach = float(np.max(np.abs(step[:n]), initial=0.0))
-        share = min(1.0, 0.5 * L / reach) if syrup and reach > 0.0 else 1.0
+        share = min(1.0, STRIDE[syrup] * L / reach) if reach > 0.0 else 1.0
         q = model.space.retract(q, share * step[:n], t, model.parameters.flat)
         la = la + share * step[n:]
         if not np.all(np.isfinite(q)):
@@ -292,50 +341,3 @@ def joint_forces(
     M_inv_h, M_inv_W = np.linalg.solve(M, h), np.linalg.solve(M, WT.T)
     la = np.linalg.lstsq(WT @ M_inv_W, -(WT @ M_inv_h + kappa), rcond=1e-12)[0]
     return M_inv_h + M_inv_W @ la, la
-
-
-def modes(system: Any, state: Any = None, t: float = 0.0) -> Modes:
-    """Frequencies, damping and shapes of small motions about a state, constraints included.
-
-    Parameters
-    ----------
-    system : World or MechanicalSystem
-    state : array_like (n_q,), or a pair (q, u), or an `Equilibrium`
-        Default: the start of a world. Contacts and dry friction do not act.
-    t : float
-    """
-    q0, u0 = _state(state)
-    model, q, u = bound_model(system, q0, u0, t)
-    n, n_J, first = model.n_u, model.laws.n_J, model.laws.n_rows - model.laws.n_J
-    a, la = joint_forces(model, t, q, u)
-    rows = np.zeros(model.laws.n_rows)
-    rows[first:] = la
-    M = model.mass_matrix(t, q)
-    K = model.tangent(t, q, u, a, rows, cK=1.0).toarray()
-    D = model.tangent(t, q, u, a, rows, cD=1.0).toarray()
-    Z = linalg.null_space(lengths_one(model.directions(t, q)[0][first:])) if n_J else np.eye(n)
-    k = Z.shape[1]
-    if k == 0:
-        return Modes(np.zeros(0, complex), np.zeros(0), np.zeros(0), np.zeros((n, 0), complex))
-    M, D, K = (Z.T @ X @ Z for X in (M, D, K))
-    A = np.block([[np.zeros((k, k)), np.eye(k)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
-    values, vectors = np.linalg.eig(A)
-    tiny = 1e-9 * np.max(np.abs(values), initial=0.0)
-    keep = [
-        i
-        for i in np.lexsort((values.imag, np.abs(values)))
-        if values[i].imag > tiny or abs(values[i].imag) <= tiny
-    ]
-    values, shapes = values[keep], Z @ vectors[:k, keep]
-    shapes = shapes / np.array([column[np.argmax(np.abs(column))] or 1.0 for column in shapes.T])
-    size = np.where(np.abs(values) > tiny, np.abs(values), 1.0)
-    damping = np.where(np.abs(values) > tiny, -values.real / size, 0.0)
-    return Modes(values, np.abs(values.imag) / (2 * np.pi), damping, shapes)
-
-
-def _state(state):
-    if state is None or isinstance(state, Equilibrium):
-        return (None, None) if state is None else (state.q, None)
-    if isinstance(state, tuple) and len(state) == 2:
-        return state
-    return state, None
