@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from nonsmooth._core.events.records import EV_JUMP, EV_TOUCH, Log
-from nonsmooth.results.events import Event
+from nonsmooth.results.events import Event, EventQuestions
 
 
-class EventLog(Sequence[Event]):
+class EventLog(Sequence[Event], EventQuestions):
     """A sequence of `Event`: the compiled loop's own log, and records added by hand.
 
     Parameters

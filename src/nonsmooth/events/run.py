@@ -60,6 +60,9 @@ class Records:
             min(max(200_000 // max(n * rows, 1), 32), 512),
             rows,
         )
+        log = self.events.log  # (fields and slices of a record array are made in Python, slowly)
+        self.log = core.Log(log.event.view(np.ndarray), log.before, log.after)
+        self.table = self.events.switches.view(np.ndarray)
         self._references = core.linked(self.roots, "roots"), core.linked(self.events, "events")
         self._pristine = Pristine(
             (self.events, self.problem.record), fixed=(self.events.rows, self.events.log)
@@ -102,7 +105,7 @@ class SwitchedRun(Decisions):
         self.problem.use(f=f, g=g, reset=reset, jacobian=bound.jac)
         self.problem.p[:] = bound.p
         bound.p = self.problem.p  # the modes live in the records
-        self.table = self.switches.view(np.ndarray)  # (fields of a record array are found in Python, slowly)
+        self.table = records.table
         self.table[:] = bound.plan.table
         self.table["t_last"] = self.t_0
         constant = None if jac is None else np.asarray(jac, dtype=float)
@@ -264,8 +267,8 @@ class SwitchedRun(Decisions):
         used, count = int(self.ev.used.rows), int(self.ev.used.events)
         self.latest = None
         if count:
-            self.latest = core.Log(*(array[:count].copy() for array in self.ev.log))
-            self.events.add(self.latest, self.switches.kind == core.UNILATERAL, frozenset(self.held.resting))
+            self.latest = core.Log(*(array[:count].copy() for array in self.records.log))
+            self.events.add(self.latest, self.table["kind"] == core.UNILATERAL, frozenset(self.held.resting))
         self.ev.used.rows = self.ev.used.events = 0
         return core.Rows(*(array[:used].copy() for array in self.ev.rows))
 

@@ -201,8 +201,8 @@ class EventTable(Sequence[Event]):
         return f"EventTable({len(self)} events: {counts_text(count_kinds(self))})"
 
 
-class EventList(list[Event]):
-    """Events one by one, with the questions that an `EventTable` answers."""
+class EventQuestions(Iterable[Event]):
+    """What an `EventTable` answers, for sequences of single records."""
 
     @property
     def t(self) -> np.ndarray:
@@ -214,6 +214,10 @@ class EventList(list[Event]):
         if kind is not None:
             checked_kind(kind)
         return EventList(event for event in self if kind in (None, event.kind) and name in (None, event.name))
+
+
+class EventList(list[Event], EventQuestions):
+    """Events one by one, with the questions that an `EventTable` answers."""
 
 
 def checked_kind(kind: str) -> int:
