@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nonsmooth as ns
-from nonsmooth.schemes import generalized_alpha
+from nonsmooth.schemes.generalized_alpha import record
 
 
 def chain(n, joint):
@@ -25,7 +25,7 @@ def chain(n, joint):
 
 
 def simulated(world, monkeypatch, rows):
-    monkeypatch.setattr(generalized_alpha, "MANY_ROWS", rows)
+    monkeypatch.setattr(record, "MANY_ROWS", rows)
     return ns.simulate(world, (0, 0.04), method=ns.GeneralizedAlpha(dt=2e-3), progress=False)
 
 
@@ -52,7 +52,7 @@ def test_driven_and_controlled(monkeypatch):
         before = link
     runs = []
     for rows in (10**9, 1):
-        monkeypatch.setattr(generalized_alpha, "MANY_ROWS", rows)
+        monkeypatch.setattr(record, "MANY_ROWS", rows)
         runs.append(ns.simulate(world, (0, 0.3), method=ns.GeneralizedAlpha(rtol=1e-5), progress=False))
     assert runs[0].t.size == runs[1].t.size
     assert np.max(np.abs(runs[0].q - runs[1].q)) <= 1e-10

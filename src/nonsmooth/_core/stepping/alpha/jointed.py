@@ -24,7 +24,9 @@ from nonsmooth._core.jit import by_reference, kernel, phase, scalars
 from nonsmooth._core.records.laws import CONSTRAINT
 from nonsmooth._core.records.scene import scene_at, state_at
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK
-from nonsmooth._core.stepping.alpha.laws import ULPS
+from nonsmooth._core.stepping.alpha.begin import begin_of_step, look_ahead, mirror, recall, starts_anew
+from nonsmooth._core.stepping.alpha.finish import carry_over, jumped, keep_books
+from nonsmooth._core.stepping.alpha.measure import ULPS
 from nonsmooth._core.stepping.alpha.motion import (
     KEPT,
     add_times,
@@ -34,18 +36,8 @@ from nonsmooth._core.stepping.alpha.motion import (
     predict,
     weights_of,
 )
-from nonsmooth._core.stepping.alpha.records import PART, PLAIN, alpha_at, call_part, memory
+from nonsmooth._core.stepping.alpha.records import BEGIN, MOVED, PART, PLAIN, alpha_at, call_part, memory
 from nonsmooth._core.stepping.alpha.smooth import IN
-from nonsmooth._core.stepping.alpha.step import (
-    begin_of_step,
-    carry_over,
-    jumped,
-    keep_books,
-    look_ahead,
-    mirror,
-    recall,
-    starts_anew,
-)
 from nonsmooth._core.stepping.books import book_solve
 from nonsmooth._core.stepping.phases import first_change
 from nonsmooth._core.stepping.saddle import (
@@ -57,8 +49,6 @@ from nonsmooth._core.stepping.saddle import (
     scale_velocities,
     solve_saddle,
 )
-
-BEGIN, MOVED = 0, 1
 
 Settings = scalars(
     "Settings",

@@ -28,6 +28,8 @@ STRIKES = OWN
 POSITION, VELOCITY, ACCELERATION = range(3)
 # where contacts act
 AUGMENTED, BY_GAP, BY_SMOOTH_GAP = range(3)
+# where functions are evaluated: at the begin of the step, or moved by the iterate
+BEGIN, MOVED = range(2)
 # which contacts share in the smooth motion
 NONE, BILATERAL, RESTING, LITERAL = range(4)
 # accelerations at the start

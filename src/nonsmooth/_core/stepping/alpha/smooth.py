@@ -28,7 +28,7 @@ from nonsmooth._core.records.laws import (
 )
 from nonsmooth._core.records.scene import scene_at
 from nonsmooth._core.records.status import NON_FINITE, OK, UNCONVERGED
-from nonsmooth._core.stepping.alpha.laws import ACCEPTED_LAWS, add_law
+from nonsmooth._core.stepping.alpha.levels import ACCEPTED_LAWS, add_law
 from nonsmooth._core.stepping.alpha.motion import call_solve, inverse_mass_row, row_times
 from nonsmooth._core.stepping.alpha.records import LITERAL, PART, RESTING, alpha_at
 

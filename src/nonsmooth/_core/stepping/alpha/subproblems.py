@@ -5,7 +5,7 @@
     3.  M dJ = W dLambda,             gamma_1 + e gamma_0  by Lambda*      w and U as they are                                (65g-i)
 
 What U and J do to the forces, K U and D J, is left out of the matrices: it is found by iteration, which converges linearly, while
-the coupled iteration (`laws.solve_levels`) has it in one problem. Each sub-problem is a contact problem of its own; which contacts act
+the coupled iteration (`levels.solve_levels`) has it in one problem. Each sub-problem is a contact problem of its own; which contacts act
 in 3 follows from 2, those of S from the iteration before. The iterate is w, lambda~ and the totals; y = w - M^-1 W lambda~ makes
 positions and velocities of them by the same formulas (see `motion`).
 
@@ -18,15 +18,8 @@ from nonsmooth._core.laws.solve_laws import call_solver
 from nonsmooth._core.records.laws import INACTIVE
 from nonsmooth._core.records.scene import scene_at, state_at
 from nonsmooth._core.records.status import OK, UNCONVERGED
-from nonsmooth._core.stepping.alpha.laws import (
-    ACCEPTED_LAWS,
-    SETS,
-    assemble,
-    closed_again,
-    evaluate_slots,
-    list_laws,
-    take,
-)
+from nonsmooth._core.stepping.alpha.laws import evaluate_slots
+from nonsmooth._core.stepping.alpha.levels import ACCEPTED_LAWS, SETS, assemble, closed_again, list_laws, take
 from nonsmooth._core.stepping.alpha.motion import (
     add_times,
     call_solve,
@@ -38,6 +31,7 @@ from nonsmooth._core.stepping.alpha.motion import (
 )
 from nonsmooth._core.stepping.alpha.records import (
     AUGMENTED,
+    MOVED,
     PART,
     POSITION,
     PVA,
@@ -46,15 +40,7 @@ from nonsmooth._core.stepping.alpha.records import (
     call_part,
     first_velocity_slot,
 )
-from nonsmooth._core.stepping.alpha.smooth import (
-    IN,
-    ON_VELOCITY_LEVEL,
-    WITH_CONTACTS,
-    curvature,
-    smooth_laws,
-)
-
-MOVED = 1
+from nonsmooth._core.stepping.alpha.smooth import IN, ON_VELOCITY_LEVEL, WITH_CONTACTS, curvature, smooth_laws
 
 
 @kernel(PART, part=True)
