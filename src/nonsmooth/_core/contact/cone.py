@@ -23,6 +23,8 @@ import numpy as np
 
 from nonsmooth._core.jit import kernel
 
+SOLVED, INDEFINITE = 0, 1
+
 
 @kernel(error_model="numpy")
 def project_cone3(x0, x1, x2, mu):
@@ -80,23 +82,23 @@ def solve_block3(a, k, b0, b1, b2):
     )
 
 
-# Inlined into the sweep: handing five numbers back through memory costs a tenth of a contact.
+# These three are inlined into the sweep: handing five numbers back through memory costs a tenth of a contact.
 @kernel(error_model="numpy", forceinline=True)
 def local3(a, k, b0, b1, b2, mu, alpha):
     """Solve one 3-D contact ``u = A r + b`` exactly; the nine numbers of A start at ``a[k]``, row by row.
 
     Returns ``(r0, r1, r2, alpha, status)``: `alpha` is the slip multiplier (a good start value for the next
-    call); status 0 is solved, 1 says that the block is not positive definite enough for the exact cases
-    (take a projection step instead).
+    call); status INDEFINITE says that the block is not positive definite enough for the exact cases (take a
+    projection step instead).
     """
-    if b0 >= 0.0:
-        return 0.0, 0.0, 0.0, alpha, 0
+    if b0 >= 0.0:  # open
+        return 0.0, 0.0, 0.0, alpha, SOLVED
     a00 = a[k]
     if not a00 > 0.0:
-        return 0.0, 0.0, 0.0, alpha, 1
+        return 0.0, 0.0, 0.0, alpha, INDEFINITE
     inv = 1.0 / a00
     if mu == 0.0:
-        return -b0 * inv, 0.0, 0.0, alpha, 0
+        return -b0 * inv, 0.0, 0.0, alpha, SOLVED
     a01 = a[k + np.uint64(1)]
     a02 = a[k + np.uint64(2)]
     a10 = a[k + np.uint64(3)]
@@ -105,6 +107,7 @@ def local3(a, k, b0, b1, b2, mu, alpha):
     a20 = a[k + np.uint64(6)]
     a21 = a[k + np.uint64(7)]
     a22 = a[k + np.uint64(8)]
+    # without r_N: S and c, r_N = r_free - g . r_T
     g1 = a01 * inv
     g2 = a02 * inv
     s11 = a11 - a10 * g1
@@ -117,40 +120,50 @@ def local3(a, k, b0, b1, b2, mu, alpha):
     size = abs(s11) + abs(s22)
     tiny = 1e-14 * (a11 + a22)
     if s11 < -tiny or s22 < -tiny:
-        return 0.0, 0.0, 0.0, alpha, 1
-    # stick
+        return 0.0, 0.0, 0.0, alpha, INDEFINITE
     det = s11 * s22 - s12 * s21
     if det > 1e-15 * size * size:
-        inv_det = 1.0 / det
-        t1 = (s12 * c2 - s22 * c1) * inv_det
-        t2 = (s21 * c1 - s11 * c2) * inv_det
-        r0 = r_free - g1 * t1 - g2 * t2
+        r0, t1, t2 = stick3(s11, s12, s21, s22, det, c1, c2, g1, g2, r_free)
         limit = mu * r0
         if r0 >= 0.0 and t1 * t1 + t2 * t2 <= limit * limit:
-            return r0, t1, t2, 0.0, 0
+            return r0, t1, t2, 0.0, SOLVED
         floor = 0.0
     else:
         # a singular block sticks only in the limit: start the root just above zero
         floor = 1e-10 * (size + a00)
-    # slip, eq. (1)
+    if not alpha > floor:
+        alpha = max(floor, 0.5 * size)
+    return slip3(s11, s12, s21, s22, c1, c2, g1, g2, r_free, mu, alpha, floor, size)
+
+
+@kernel(error_model="numpy", forceinline=True)
+def stick3(s11, s12, s21, s22, det, c1, c2, g1, g2, r_free):
+    """``r = -A^-1 b``: ``S r_T = -c``."""
+    inv_det = 1.0 / det
+    t1 = (s12 * c2 - s22 * c1) * inv_det
+    t2 = (s21 * c1 - s11 * c2) * inv_det
+    return r_free - g1 * t1 - g2 * t2, t1, t2
+
+
+@kernel(error_model="numpy", forceinline=True)
+def slip3(s11, s12, s21, s22, c1, c2, g1, g2, r_free, mu, alpha, floor, size):
+    """``(S + alpha I) r_T = -c`` with the root of eq. (1): Newton in a bracket, from `alpha`; returns what `local3` does."""
     low = floor
     high = math.inf
-    if not alpha > low:
-        alpha = max(low, 0.5 * size)
     r0 = t1 = t2 = length = 0.0
     for _ in range(60):
         d11 = s11 + alpha
         d22 = s22 + alpha
         det = d11 * d22 - s12 * s21
         if not det > 0.0:
-            return 0.0, 0.0, 0.0, 0.0, 1
+            return 0.0, 0.0, 0.0, 0.0, INDEFINITE
         inv_det = 1.0 / det
         t1 = (s12 * c2 - d22 * c1) * inv_det
         t2 = (s21 * c1 - d11 * c2) * inv_det
         length = math.sqrt(t1 * t1 + t2 * t2)
         r0 = r_free - g1 * t1 - g2 * t2
         if length == 0.0:
-            return r_free, 0.0, 0.0, alpha, 0
+            return r_free, 0.0, 0.0, alpha, SOLVED
         gap = mu * r0 - length
         if abs(gap) <= 4e-16 * length:
             break
@@ -171,12 +184,12 @@ def local3(a, k, b0, b1, b2, mu, alpha):
             break
         alpha = new
     if not r0 > 0.0:
-        return 0.0, 0.0, 0.0, 0.0, 1
+        return 0.0, 0.0, 0.0, 0.0, INDEFINITE
     shrink = mu * r0 / length
     if shrink < 1.0:
         t1 *= shrink
         t2 *= shrink
-    return r0, t1, t2, alpha, 0
+    return r0, t1, t2, alpha, SOLVED
 
 
 @kernel(error_model="numpy")
@@ -184,23 +197,23 @@ def local2(a, k, b0, b1, mu):
     """Solve one 2-D contact ``u = a[k] r + b`` exactly; returns ``(r0, r1, status)``, status as in
     `local3`."""
     if b0 >= 0.0:
-        return 0.0, 0.0, 0
+        return 0.0, 0.0, SOLVED
     a00 = a[k, 0, 0]
     if not a00 > 0.0:
-        return 0.0, 0.0, 1
+        return 0.0, 0.0, INDEFINITE
     inv = 1.0 / a00
     if mu == 0.0:
-        return -b0 * inv, 0.0, 0
+        return -b0 * inv, 0.0, SOLVED
     g1 = a[k, 0, 1] * inv
     s = a[k, 1, 1] - a[k, 1, 0] * g1
     c = b1 - a[k, 1, 0] * b0 * inv
     if s < -1e-14 * a[k, 1, 1]:
-        return 0.0, 0.0, 1
+        return 0.0, 0.0, INDEFINITE
     if s > 0.0:
         t = -c / s
         r0 = -b0 * inv - g1 * t
         if r0 >= 0.0 and abs(t) <= mu * r0:
-            return r0, t, 0
+            return r0, t, SOLVED
     # slip against the free tangential velocity
     sign = -math.copysign(1.0, c)
     den = a00 + sign * mu * a[k, 0, 1]
@@ -209,6 +222,6 @@ def local2(a, k, b0, b1, mu):
         sign = -sign
         den = a00 + sign * mu * a[k, 0, 1]
     if not den > 0.0:
-        return 0.0, 0.0, 1
+        return 0.0, 0.0, INDEFINITE
     r0 = -b0 / den
-    return r0, sign * mu * r0, 0
+    return r0, sign * mu * r0, SOLVED

@@ -8,7 +8,38 @@ import math
 
 from nonsmooth._core.contact.nsgs import multiply, sweep1, sweep2, sweep3
 from nonsmooth._core.contact.verdict import of_laws, rounding, verdict
-from nonsmooth._core.jit import f8_1, float64, i8_1, int64, kernel
+from nonsmooth._core.jit import f8_1, float64, i8_1, int64, kernel, phase
+
+
+@phase
+def unpacked(numbers, dim, n, count):
+    """What `numbers` of `solve_direct` holds, for n contacts with `count` blocks of W."""
+    rows = dim * n
+    end = count * dim * dim
+    data = numbers[:end].reshape((count, dim, dim))
+    q = numbers[end : end + rows]
+    end += rows
+    mu = numbers[end : end + n]
+    rho = numbers[end + n : end + 2 * n]
+    weight = numbers[end + 2 * n : end + 3 * n]
+    bilateral = numbers[end + 3 * n : end + 4 * n]
+    law_rho = numbers[end + 4 * n : end + 6 * n]
+    diagonal_W = numbers[end + 6 * n : end + 6 * n + rows]
+    return data, q, mu, rho, weight, bilateral, law_rho, diagonal_W, numbers[end + 6 * n + rows]
+
+
+@phase
+def judge(dim, r, u, q, mu, bilateral, rho, law_rho, diagonal_W, size, tol, out):
+    """Write the residuals ``scaled, unit, cone, laws`` and whether they are small enough; tells that, too."""
+    scaled, unit, cone = verdict(dim, r, u, mu, bilateral, rho, size)
+    laws, _ = of_laws(dim, r, u, q, mu, bilateral, law_rho, diagonal_W)
+    out[0] = scaled
+    out[1] = unit
+    out[2] = cone
+    out[3] = laws
+    small = laws <= tol and scaled <= tol and (unit <= tol or unit <= rounding(r, rho, size))
+    out[4] = 1.0 if small else 0.0
+    return small
 
 
 @kernel(int64(f8_1, i8_1, int64, int64, float64, int64, float64, f8_1), references=False)
@@ -28,30 +59,17 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
     out : ndarray, shape (2*dim*n + 5 + n,)
         Receives r, u, the residuals ``scaled, unit, cone, laws``, and 1 if they are small enough, else 0; work space.
     """
+    data, q, mu, rho, weight, bilateral, law_rho, diagonal_W, size = unpacked(
+        numbers, dim, n, places.size - 2 * n - 1
+    )
+    indptr, indices, diagonal = places[: n + 1], places[n + 1 : places.size - n], places[places.size - n :]
     rows = dim * n
-    count = places.size - 2 * n - 1
-    indptr = places[: n + 1]
-    indices = places[n + 1 : n + 1 + count]
-    diagonal = places[n + 1 + count :]
-    end = count * dim * dim
-    data = numbers[:end].reshape((count, dim, dim))
-    q = numbers[end : end + rows]
-    end += rows
-    mu = numbers[end : end + n]
-    rho = numbers[end + n : end + 2 * n]
-    weight = numbers[end + 2 * n : end + 3 * n]
-    bilateral = numbers[end + 3 * n : end + 4 * n]
-    law_rho = numbers[end + 4 * n : end + 6 * n]
-    diagonal_W = numbers[end + 6 * n : end + 6 * n + rows]
-    size = numbers[end + 6 * n + rows]
     r = out[:rows]
     u = out[rows : 2 * rows]
     alpha = out[2 * rows + 5 :]
-    for k in range(n):
-        alpha[k] = 0.0
     out[2 * rows + 4] = 0.0
-    for k in range(rows):
-        r[k] = 0.0
+    alpha[:] = 0.0
+    r[:] = 0.0
     done = 0
     target = 0.5 * tol * size
     change = math.inf
@@ -73,14 +91,7 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
             multiply(indptr, indices, data, r, u)
             for k in range(rows):
                 u[k] += q[k]
-            scaled, unit, cone = verdict(dim, r, u, mu, bilateral, rho, size)
-            out[2 * rows] = scaled
-            out[2 * rows + 1] = unit
-            out[2 * rows + 2] = cone
-            laws, _ = of_laws(dim, r, u, q, mu, bilateral, law_rho, diagonal_W)
-            out[2 * rows + 3] = laws
-            if laws <= tol and scaled <= tol and (unit <= tol or unit <= rounding(r, rho, size)):
-                out[2 * rows + 4] = 1.0
+            if judge(dim, r, u, q, mu, bilateral, rho, law_rho, diagonal_W, size, tol, out[2 * rows :]):
                 return done
             if done >= sweeps or target < 1e-6 * tol * size:
                 return done
@@ -91,5 +102,5 @@ def solve_direct(numbers, places, dim, n, tol, sweeps, patience, out):
             and (change >= before or math.log(target / change) / math.log(change / before) * new > patience)
         ):
             # it would take too long: leave the rest to another method
-            out[2 * rows] = out[2 * rows + 1] = out[2 * rows + 2] = out[2 * rows + 3] = math.inf
+            out[2 * rows : 2 * rows + 4] = math.inf
             return done

@@ -21,10 +21,30 @@ import math
 
 import numpy as np
 
-from nonsmooth._core.jit import kernel
+from nonsmooth._core.jit import kernel, phase
 from nonsmooth._core.linalg.elimination import eliminate
 
 ALART_CURNIER, NATURAL, FISCHER_BURMEISTER = 0, 1, 2
+
+
+@phase
+def tangential_length(dim, base, v):
+    """Length of the tangential part of a contact's block of `v`."""
+    total = 0.0
+    for a in range(1, dim):
+        total += v[base + a] * v[base + a]
+    return math.sqrt(total)
+
+
+@phase
+def add_shift(dim, i, u, mu, slip, A):
+    """The shift of ũ_N: its rate is d u_N + mu u_T . d u_T / |u_T|."""
+    base = dim * i
+    if slip > 0.0:
+        for a in range(dim):
+            front = A[i, a, 0]
+            for b in range(1, dim):
+                A[i, a, b] += front * mu * u[base + b] / slip
 
 
 @kernel
@@ -71,10 +91,7 @@ def alart_curnier(dim, i, r, u, mu, phi, A, B):
 def natural(dim, i, r, u, mu, phi, A, B):
     """Equations (2) of contact `i`."""
     base = dim * i
-    slip = 0.0
-    for a in range(1, dim):
-        slip += u[base + a] * u[base + a]
-    slip = math.sqrt(slip)
+    slip = tangential_length(dim, base, u)
     x0 = r[base] - u[base] - mu * slip
     length = 0.0
     for a in range(1, dim):
@@ -123,13 +140,10 @@ def natural(dim, i, r, u, mu, phi, A, B):
 def fischer_burmeister(dim, i, r, u, mu, phi, A, B):
     """Equations (3) of contact `i`, ``mu > 0``."""
     base = dim * i
-    slip = 0.0
-    for a in range(1, dim):
-        slip += u[base + a] * u[base + a]
-    slip = math.sqrt(slip)
+    slip = tangential_length(dim, base, u)
     x0 = mu * r[base]
     y0 = u[base] + mu * slip
-    # z = x o x + y o y, its spectral values and its root w
+    # z = x o x + y o y, its spectral values and its root w = (w0, wd e)
     z0 = x0 * x0 + y0 * y0
     length = 0.0
     for a in range(1, dim):
@@ -140,56 +154,52 @@ def fischer_burmeister(dim, i, r, u, mu, phi, A, B):
         length += za * za
     length = math.sqrt(length)
     high = math.sqrt(z0 + length)
-    low = math.sqrt(max(0.0, z0 - length))
-    # keep the root a little inside the cone, so that it can be inverted
-    low = max(low, 1e-8 * high)
     if high == 0.0:
         for a in range(dim):
             phi[base + a] = 0.0
             A[i, a, a] = 0.3 if a == 0 else 0.3 * mu
             B[i, a, a] = 0.3 * mu if a == 0 else 0.3
         return
+    # keep the root a little inside the cone, so that it can be inverted
+    low = max(math.sqrt(max(0.0, z0 - length)), 1e-8 * high)
     w0 = 0.5 * (high + low)
     wd = 0.5 * (high - low)
     phi[base] = x0 + y0 - w0
+    for a in range(1, dim):
+        phi[base + a] = r[base + a] + mu * u[base + a] - wd * axis(base, a, r, u, mu, x0, y0, length)
+    for b in range(dim):
+        arrow_column(dim, i, b, r, u, mu, x0, y0, w0, wd, length, A, B)
+    add_shift(dim, i, u, mu, slip, A)
+
+
+@phase
+def axis(base, a, r, u, mu, x0, y0, length):
+    """Component a of e = z_T / |z_T|, the axis of z."""
+    return 2.0 * (x0 * r[base + a] + y0 * mu * u[base + a]) / length if length > 0.0 else 0.0
+
+
+@phase
+def arrow_column(dim, i, b, r, u, mu, x0, y0, w0, wd, length, A, B):
+    """Column b of ``I - L_w^-1 L_y`` and ``I - L_w^-1 L_x``, of u and r: L is the arrow matrix of its argument."""
+    base = dim * i
     det = w0 * w0 - wd * wd
+    head_x = w0 * (x0 if b == 0 else r[base + b])
+    head_y = w0 * (y0 if b == 0 else mu * u[base + b])
+    for k in range(1, dim):
+        wk = wd * axis(base, k, r, u, mu, x0, y0, length)
+        head_x -= wk * (r[base + k] if b == 0 else (x0 if k == b else 0.0))
+        head_y -= wk * (mu * u[base + k] if b == 0 else (y0 if k == b else 0.0))
+    head_x /= det
+    head_y /= det
     for a in range(dim):
-        za = 2.0 * (x0 * r[base + a] + y0 * mu * u[base + a]) / length if a > 0 and length > 0.0 else 0.0
-        wa = wd * za
+        mx, my = head_x, head_y
         if a > 0:
-            phi[base + a] = r[base + a] + mu * u[base + a] - wa
-        for b in range(dim):
-            # column b of L_w^-1 L_x and L_w^-1 L_y; L is the arrow matrix of its argument
-            column_x = x0 if b == 0 else r[base + b]
-            column_y = y0 if b == 0 else mu * u[base + b]
-            head_x = w0 * column_x
-            head_y = w0 * column_y
-            for k in range(1, dim):
-                zk = 2.0 * (x0 * r[base + k] + y0 * mu * u[base + k]) / length if length > 0.0 else 0.0
-                wk = wd * zk
-                vx = r[base + k] if b == 0 else (x0 if k == b else 0.0)
-                vy = mu * u[base + k] if b == 0 else (y0 if k == b else 0.0)
-                head_x -= wk * vx
-                head_y -= wk * vy
-            head_x /= det
-            head_y /= det
-            if a == 0:
-                mx = head_x
-                my = head_y
-            else:
-                vx = r[base + a] if b == 0 else (x0 if a == b else 0.0)
-                vy = mu * u[base + a] if b == 0 else (y0 if a == b else 0.0)
-                mx = (vx - wa * head_x) / w0
-                my = (vy - wa * head_y) / w0
-            same = 1.0 if a == b else 0.0
-            B[i, a, b] = (same - mx) * (mu if b == 0 else 1.0)
-            A[i, a, b] = (same - my) * (1.0 if b == 0 else mu)
-    if slip > 0.0:
-        # the shift: d ũ_N = d u_N + mu u_T . d u_T / |u_T|
-        for a in range(dim):
-            front = A[i, a, 0]
-            for b in range(1, dim):
-                A[i, a, b] += front * mu * u[base + b] / slip
+            wa = wd * axis(base, a, r, u, mu, x0, y0, length)
+            mx = ((r[base + a] if b == 0 else (x0 if a == b else 0.0)) - wa * head_x) / w0
+            my = ((mu * u[base + a] if b == 0 else (y0 if a == b else 0.0)) - wa * head_y) / w0
+        same = 1.0 if a == b else 0.0
+        B[i, a, b] = (same - mx) * (mu if b == 0 else 1.0)
+        A[i, a, b] = (same - my) * (1.0 if b == 0 else mu)
 
 
 @kernel
@@ -204,9 +214,9 @@ def equations(form, dim, r, u, mu, bilateral, phi, A, B):
             for a in range(dim):
                 A[i, a, a] = 1.0
                 phi[dim * i + a] = u[dim * i + a]
-        elif form == 1:
+        elif form == NATURAL:
             natural(dim, i, r, u, mu[i], phi, A, B)
-        elif form == 2 and mu[i] > 0.0:
+        elif form == FISCHER_BURMEISTER and mu[i] > 0.0:
             fischer_burmeister(dim, i, r, u, mu[i], phi, A, B)
         else:
             alart_curnier(dim, i, r, u, mu[i], phi, A, B)
@@ -266,6 +276,31 @@ def line_search(form, dim, r, u, step, u_step, mu, bilateral, limit, phi, A, B, 
     return t_best, best
 
 
+@phase
+def add_product(W, x, out):
+    """``out += W x``."""
+    for i in range(x.size):
+        total = out[i]
+        for j in range(x.size):
+            total += W[i, j] * x[j]
+        out[i] = total
+
+
+@phase
+def jacobian(dim, W, A, B, eps, J):
+    """``J = A (W + eps I) + B``."""
+    for i in range(A.shape[0]):
+        for a in range(dim):
+            row = dim * i + a
+            for j in range(J.shape[0]):
+                total = 0.0
+                for c in range(dim):
+                    total += A[i, a, c] * W[dim * i + c, j]
+                J[row, j] = total
+            for b in range(dim):
+                J[row, dim * i + b] += eps * A[i, a, b] + B[i, a, b]
+
+
 @kernel
 def newton_dense(form, dim, W, q, mu, bilateral, eps, pull, centre, r, max_iter, stop, memory):
     """Newton's iteration for ``u = W r + q + pull (r - centre)`` with ``W + eps I`` in the matrix, by dense
@@ -289,40 +324,24 @@ def newton_dense(form, dim, W, q, mu, bilateral, eps, pull, centre, r, max_iter,
     B = np.empty((mu.size, dim, dim))
     recent = np.empty(max(1, memory))
     for i in range(n):
-        total = q[i] + pull * (r[i] - centre[i])
-        for j in range(n):
-            total += W[i, j] * r[j]
-        u[i] = total
+        u[i] = q[i] + pull * (r[i] - centre[i])
+    add_product(W, r, u)
     value = equations(form, dim, r, u, mu, bilateral, phi, A, B)
     best = value
     recent[:] = value
     bad = 0
     done = 0
     while done < max_iter and best > stop:
-        for i in range(mu.size):
-            for a in range(dim):
-                row = dim * i + a
-                for j in range(n):
-                    total = 0.0
-                    for c in range(dim):
-                        total += A[i, a, c] * W[dim * i + c, j]
-                    J[row, j] = total
-                for b in range(dim):
-                    J[row, dim * i + b] += eps * A[i, a, b] + B[i, a, b]
-                step[row] = -phi[row]
+        jacobian(dim, W, A, B, eps, J)
+        for i in range(n):
+            step[i] = -phi[i]
         done += 1
         if eliminate(J, step, n, 0.0) != 0:
             break
         for i in range(n):
-            total = pull * step[i]
-            for j in range(n):
-                total += W[i, j] * step[j]
-            u_step[i] = total
-        limit = math.inf
-        if memory > 0:
-            limit = 0.0
-            for k in range(memory):
-                limit = max(limit, recent[k])
+            u_step[i] = pull * step[i]
+        add_product(W, step, u_step)
+        limit = np.max(recent) if memory > 0 else math.inf
         t, value = line_search(form, dim, r, u, step, u_step, mu, bilateral, limit, phi, A, B, r_new, u_new)
         if not value < math.inf:
             break

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from nonsmooth._core.contact.cone import local2, local3, project_cone2, project_cone3, solve_block3
+from nonsmooth._core.contact.cone import SOLVED, local2, local3, project_cone2, project_cone3, solve_block3
 from nonsmooth._core.jit import kernel
 
 ONE, TWO = np.uint64(1), np.uint64(2)
@@ -54,7 +54,7 @@ def update3(c, own, indptr, indices, flat, diagonal, q, mu, bilateral, rho, weig
         n0, n1, n2 = solve_block3(flat, block, b0, b1, b2)
     else:
         n0, n1, n2, alpha[own], status = local3(flat, block, b0, b1, b2, friction, alpha[own])
-        if status != 0:
+        if status != SOLVED:
             # no exact solution: one projection step of the natural map
             u0 = b0 + flat[block] * r0 + flat[block + ONE] * r1 + flat[block + TWO] * r2
             u1 = b1 + flat[block + np.uint64(3)] * r0 + flat[block + np.uint64(4)] * r1
@@ -100,7 +100,7 @@ def update2(c, own, indptr, indices, data, diagonal, q, mu, bilateral, rho, weig
             n1 = (data[home, 1, 0] * b0 - data[home, 0, 0] * b1) / det
     else:
         n0, n1, status = local2(data, home, b0, b1, mu[c])
-        if status != 0:
+        if status != SOLVED:
             u0 = b0 + data[home, 0, 0] * r0 + data[home, 0, 1] * r1
             u1 = b1 + data[home, 1, 0] * r0 + data[home, 1, 1] * r1
             n0, n1 = project_cone2(r0 - rho[c] * (u0 + mu[c] * abs(u1)), r1 - rho[c] * u1, mu[c])
