@@ -213,3 +213,9 @@ def test_many_switches_at_one_instant_are_no_cycle():
     switches = [Switch(lambda t, y, k=k: t - 0.5 + 0.0 * k, name=f"s{k}") for k in range(150)]
     result = solve_ivp(clock, (0, 1), [0.0], switches=switches)
     assert result.success and len(result.events) == 150
+
+
+def test_switches_that_are_none():
+    for wrong in (5, lambda t, y: y[0], [None]):
+        with pytest.raises(InputError, match="`switches"):
+            solve_ivp(clock, (0, 1), [0.0], switches=wrong)

@@ -17,7 +17,6 @@ import numpy as np
 from nonsmooth._core.compile_notice import first_use
 from nonsmooth.constrained.hessenberg import Hessenberg, wrapped
 from nonsmooth.constrained.run import ConstrainedRun
-from nonsmooth.control.driver import Driver
 from nonsmooth.errors import (
     AdjustmentWarning,
     InconsistentStateError,
@@ -28,7 +27,8 @@ from nonsmooth.errors import (
 )
 from nonsmooth.events.binding import Bound
 from nonsmooth.events.options import SwitchOptions
-from nonsmooth.events.switch import Switch
+from nonsmooth.events.run import driven
+from nonsmooth.events.switch import Switch, as_switches
 from nonsmooth.integrators.driver import METHODS
 from nonsmooth.integrators.scipy_solver import validated_tolerances
 from nonsmooth.ivp import _assemble, _check_span, _checked_t_eval
@@ -104,7 +104,7 @@ def solve_dae(
     NoSolutionError
         No z keeps the constraints at some instant.
     """
-    switches, own = _checked_switches(switches), _own_options(method, options)
+    switches, own = as_switches(switches), _own_options(method, options)
     t_0, t_1 = _check_span(t_span)
     y, t_eval = as_state(y0, "y0"), _checked_t_eval(t_eval, t_0, t_1)
     sigma = _checked_speed(sigma, t_0, t_1)
@@ -121,7 +121,7 @@ def solve_dae(
             system, bound, (t_0, t_1), start, method, rtol, atol, SwitchOptions(**own), max_step=max_step, first_step=first_step,
         )  # fmt: skip
         finish = partial(_finished, run, modes, t_0, start, t_eval, dense_output, method, rtol, atol)
-        result = _driven(run, bound, (t_0, t_1), finish)
+        result = driven(run, finish, "solve_dae", first_slice=1)
     _warn_of_adjustments(run)
 
     def again(factor):
@@ -138,14 +138,6 @@ def solve_dae(
 
     result._second = second
     return result
-
-
-def _checked_switches(switches) -> tuple[Switch, ...]:
-    found = (switches,) if isinstance(switches, Switch) else tuple(switches or ())
-    for k, switch in enumerate(found):
-        if not isinstance(switch, Switch):
-            raise InputError(f"`switches[{k}]` is {switch!r}; a Switch is wanted.")
-    return found
 
 
 def _own_options(method, options: dict[str, Any]) -> dict[str, Any]:
@@ -165,19 +157,6 @@ def _checked_speed(sigma, t_0, t_1) -> float:
     if isinstance(sigma, bool) or not isinstance(sigma, int | float | np.number) or not 0 <= sigma < np.inf:
         raise RangeError(f"`sigma` is {sigma!r}: a number that is not negative is wanted.")
     return float(sigma)
-
-
-def _driven(run, bound, t_span, finish) -> Result:
-    """From the first step to the result."""
-    options = run.options
-    driver = Driver(
-        run, finish, t_span, "solve_dae", max_steps=options.max_steps, time_limit=options.time_limit, progress=options.progress,
-        first_slice=1,
-    )  # fmt: skip
-    with bound.python:
-        result = driver.drive()
-    run.release()
-    return result
 
 
 def _warn_of_adjustments(run) -> None:

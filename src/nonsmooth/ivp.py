@@ -23,14 +23,13 @@ from scipy.sparse import issparse
 from nonsmooth._core.compile_notice import first_use
 from nonsmooth._core.events.records import Rows
 from nonsmooth._core.jit import is_dispatcher
-from nonsmooth.control.driver import Driver
 from nonsmooth.errors import InputError, NonFiniteError, RangeError, ShapeError
 from nonsmooth.events.binding import Bound
 from nonsmooth.events.options import SwitchOptions
-from nonsmooth.events.run import SwitchedRun
+from nonsmooth.events.run import SwitchedRun, driven
 from nonsmooth.events.scipy_events import ScipyEvents
 from nonsmooth.events.solution import PiecewiseSolution
-from nonsmooth.events.switch import Switch
+from nonsmooth.events.switch import Switch, as_switches
 from nonsmooth.integrators.driver import METHODS
 from nonsmooth.integrators.scipy_solver import solver_class, validated_tolerances
 from nonsmooth.results.audit.lazy import LazyAudit
@@ -160,25 +159,14 @@ def _solve(
 ):
     """One run; see `solve_ivp`."""
     options = dict(options)
-    if isinstance(switches, Switch):
-        switches = (switches,)
-    if switches is not None:
-        for k, switch in enumerate(switches):
-            if not isinstance(switch, Switch):
-                raise InputError(f"`switches[{k}]` is {switch!r}; a Switch is wanted.")
+    switches = as_switches(switches)
     own = {name: options.pop(name) for name in _OWN_OPTIONS & options.keys()}
     y0 = np.asarray(y0)
     complex_state = y0.dtype.kind == "c"
     is_class = inspect.isclass(method) and issubclass(method, OdeSolver)
     if not is_class and method not in METHODS and method not in _SCIPY_ONLY:
         raise ValueError(f"`method` must be one of {[*METHODS, *_SCIPY_ONLY]} or OdeSolver class.")
-    if args is not None:
-        try:
-            args = tuple(args)
-        except TypeError as exc:
-            raise TypeError(
-                f"Supplied 'args' cannot be unpacked. Please supply `args` as a tuple (e.g. `args=({args},)`)"
-            ) from exc
+    args = _checked_args(args)
     if switches:
         if is_class or method in _SCIPY_ONLY or complex_state:
             raise InputError(
@@ -187,34 +175,42 @@ def _solve(
             )
         with first_use("solve_ivp with switches", own.get("progress")):
             return _switched(
-                fun,
-                t_span,
-                y0,
-                method,
-                t_eval,
-                dense_output,
-                events,
-                args or (),
-                switches,
-                compile,
-                own,
-                options,
-            )
+                fun, t_span, y0, method, t_eval, dense_output, events, args or (), switches, compile, own, options
+            )  # fmt: skip
     _check_span(t_span)
     _refuse_nan(t_eval)
-    jac = options.get("jac")
-    sparse = issparse(jac) or options.get("jac_sparsity") is not None
-    if callable(jac) and method == "Radau" and not complex_state:
-        sparse = sparse or issparse(jac(float(t_span[0]), np.asarray(y0, dtype=float), *(args or ())))
-    if is_class or method in _SCIPY_ONLY or complex_state or sparse:
-        chosen = method
-    else:
+    chosen = method
+    if not (
+        is_class or method in _SCIPY_ONLY or complex_state or _is_sparse(options, method, t_span, y0, args)
+    ):
         chosen = solver_class(method, _compiled_right_hand_side(fun, y0, args or (), compile))
     with first_use("solve_ivp", own.get("progress")):
         result = scipy_solve_ivp(
             fun, t_span, y0, chosen, t_eval, dense_output, events, vectorized, args, **options
         )
     return _from_scipy(result, fun, y0, method, t_eval, args or (), options)
+
+
+def _checked_args(args) -> tuple | None:
+    """SciPy's rule for `args`."""
+    if args is None:
+        return None
+    try:
+        return tuple(args)
+    except TypeError as exc:
+        raise TypeError(
+            f"Supplied 'args' cannot be unpacked. Please supply `args` as a tuple (e.g. `args=({args},)`)"
+        ) from exc
+
+
+def _is_sparse(options, method, t_span, y0, args) -> bool:
+    """Whether the Jacobian is a sparse matrix: those are SciPy's."""
+    jac = options.get("jac")
+    if issparse(jac) or options.get("jac_sparsity") is not None:
+        return True
+    if not callable(jac) or method != "Radau":
+        return False
+    return issparse(jac(float(t_span[0]), np.asarray(y0, dtype=float), *(args or ())))
 
 
 def _from_scipy(found, fun, y0, method, t_eval, args, options) -> Result:
@@ -295,20 +291,13 @@ def _switched(fun, t_span, y0, method, t_eval, dense_output, events, args, switc
         jac=None if callable(jac) else jac,
     )
     run.seen = ScipyEvents(events, args, t_0, y0) if events is not None else None
-    driver = Driver(
-        run,
-        lambda status, message: _assemble(run, t_0, y0, t_eval, dense_output, method, rtol, atol),
-        (t_0, t_1),
-        "solve_ivp",
-        max_steps=run.options.max_steps,
-        time_limit=run.options.time_limit,
-        progress=run.options.progress,
-        first_slice=256 if bound.compiled else 32,
-    )
-    with bound.python:
-        result = driver.drive()
-    run.release()
-    return result
+    finish = partial(_finished, run, t_0, y0, t_eval, dense_output, method, rtol, atol)
+    return driven(run, finish, "solve_ivp", first_slice=256 if bound.compiled else 32)
+
+
+def _finished(run, t_0, y0, t_eval, dense_output, method, rtol, atol, _status, _message) -> Result:
+    """As the driver asks for it; status and message are those of the run."""
+    return _assemble(run, t_0, y0, t_eval, dense_output, method, rtol, atol)
 
 
 def _refuse_nan(t_eval):

@@ -6,6 +6,7 @@ terminal event, an accumulation, chattering, a misbehaving function; `nonsmooth.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,12 @@ from nonsmooth._core.events.scan import first_suspicion
 from nonsmooth._core.events.settle import settle
 from nonsmooth._core.integrators.user_functions import user_field, user_jacobian, user_switches
 from nonsmooth._core.jit import address_record
+from nonsmooth.control.driver import Driver
 from nonsmooth.errors import InconsistentStateError, StepLimitError
 from nonsmooth.integrators.driver import Integration, UserProblem, get_method
 from nonsmooth.integrators.reuse import Pool, Pristine
 from nonsmooth.results.events import Event
+from nonsmooth.results.result import Result
 
 from .binding import Bound, checked_value
 from .checks import check_not_zero, check_rates, check_rates_at_events
@@ -300,3 +303,16 @@ class SwitchedRun(Decisions):
         found["nrejected"] += counts.pop("rejected")
         found |= {"niterations": counts.pop("iterations"), "nevents": counts.pop("events")}
         return found | counts
+
+
+def driven(run: Any, finish: Callable, caller: str, first_slice: int) -> Result:
+    """From the first slice to the result, which ``finish(status, message)`` makes."""
+    options = run.options
+    driver = Driver(
+        run, finish, (run.t_0, run.t_bound), caller, max_steps=options.max_steps, time_limit=options.time_limit,
+        progress=options.progress, first_slice=first_slice,
+    )  # fmt: skip
+    with run.bound.python:
+        result = driver.drive()
+    run.release()
+    return result

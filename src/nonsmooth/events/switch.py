@@ -139,3 +139,17 @@ def extra_arguments(function: Callable, base: int, record: Any, args: tuple) -> 
     if args and (count is None or count >= base + len(extra) + len(args)):
         return (*extra, *args)
     return extra
+
+
+def as_switches(given: Any) -> tuple[Switch, ...]:
+    """One switch, several or none, as users give them."""
+    if given is None or isinstance(given, Switch):
+        return () if given is None else (given,)
+    try:
+        found = tuple(given)
+    except TypeError as exc:
+        raise InputError(f"`switches` is {given!r}; Switches are wanted.") from exc
+    for k, switch in enumerate(found):
+        if not isinstance(switch, Switch):
+            raise InputError(f"`switches[{k}]` is {switch!r}; a Switch is wanted.")
+    return found
