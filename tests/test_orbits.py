@@ -152,6 +152,14 @@ def test_woodpecker():
     assert orbit.stable and orbit.smooth and len(orbit.events) == 9
 
 
+@pytest.mark.parametrize("e", [0.5, 0.9])
+def test_a_motion_that_shrinks_to_rest_is_no_orbit(e):
+    """A ball that bounces ever lower: Newton's method goes to the accumulation of its impacts, once called an orbit of 2e-9 s."""
+    ball = ns.MechanicalSystem(1.0, -9.81, ns.Contact(lambda t, q: q[0], restitution=e, name="floor"))
+    with pytest.raises(ConvergenceError, match=r"shrinks to rest|nearer"):
+        ns.find_periodic_orbit(ball, ([0.1], [0.0]), ("impact", "floor"), max_time=3.0)
+
+
 def test_bad_input():
     with pytest.raises(InputError, match="one of `section`"):
         ns.find_periodic_orbit(OSCILLATOR, ([0.0], [0.0]))
@@ -159,6 +167,9 @@ def test_bad_input():
         ns.find_periodic_orbit(OSCILLATOR, ([0.0], [0.0]), period=turn, returns=0)
     with pytest.raises(ConvergenceError, match="was met 0 of 1"):
         ns.find_periodic_orbit(OSCILLATOR, ([0.0], [0.0]), ("stick", "wall"), max_time=2.0)
+    for period in (-1.0, np.nan, lambda p: 0.0):
+        with pytest.raises(RangeError, match="`period` is"):
+            ns.find_periodic_orbit(OSCILLATOR, ([0.0], [0.0]), period=period)
     q, u, _ = response(0.6)
     orbit = ns.find_periodic_orbit(OSCILLATOR, (q, u), period=turn)
     with pytest.raises(InputError, match="parameter"):

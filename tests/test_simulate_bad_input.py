@@ -313,3 +313,30 @@ def test_no_warning_in_a_plain_run():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert run().audit.ok
+
+
+@pytest.mark.parametrize("world", [False, True], ids=["system", "world"])
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        lambda t, q, u: u[0] + u[1] ** 3,
+        lambda t, q, u: u[0] ** 2 + u[1] ** 2 - 1.0,
+        lambda t, q, u: u[0] + abs(u[1]),
+    ],
+    ids=["cubic", "speed", "kink"],
+)
+def test_constraints_of_velocities_are_linear(constraint, world):
+    """A cubic one was replaced by its derivative at the start, in silence."""
+    q, u = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
+    given = {"name": "curve"}
+    if world:
+        system = ns.World(gravity=(0, -9.81))
+        body = system.add(ns.Body(mass=1.0, inertia=1.0))
+        system.add(ns.NonholonomicConstraint(constraint, bodies=body, **given))
+        q = u = None
+    else:
+        system = ns.MechanicalSystem(
+            np.eye(3), [0.0, -1.0, 0.0], nonholonomic=ns.NonholonomicConstraint(constraint, **given)
+        )
+    with pytest.raises(ModelError, match="'curve' is not linear in the velocities"):
+        ns.simulate(system, (0, 1), q, u, dt=0.1, project=True)

@@ -39,6 +39,7 @@ from nonsmooth.simulate import simulate
 
 NEAR_BEGIN = 0.03  # part of a period within which an event is too near to its begin
 PART = 1e-4  # of the size of the motion, by which states are varied
+SHRUNK = 1e-6  # of the motion at the start: what is left of it is no orbit, its events accumulate
 ROUNDS = 25
 
 
@@ -144,7 +145,7 @@ def find_periodic_orbit(
     Raises
     ------
     ConvergenceError
-        The section is not reached, or Newton's method does not come closer.
+        The section is not reached, Newton's method does not come closer, or the motion shrinks to rest on the section.
     """
     if (section is None) == (period is None):
         raise InputError("one of `section` (an event) and `period` (of the excitation) is wanted.")
@@ -216,11 +217,14 @@ class Shooting:
 
     def span(self) -> float:
         """Period of the excitation."""
-        if not callable(self.period):
-            return self.returns * float(self.period)
         from types import SimpleNamespace
 
-        return self.returns * float(self.period(SimpleNamespace(**self.system.params)))
+        period = self.period
+        if callable(period):
+            period = period(SimpleNamespace(**self.system.params))
+        if not 0.0 < period < math.inf:
+            raise RangeError(f"`period` is {period!r}: the period of the excitation is a positive time.")
+        return self.returns * float(period)
 
     def to_section(self, q, u, transient=0) -> Crossing:
         """The first crossing from a state anywhere, or the state itself where a period is given."""
@@ -314,9 +318,13 @@ class Shooting:
 
     def sizes(self, start: Crossing) -> np.ndarray:
         """Size of the motion in each component over a period."""
-        result = self._run(start.q, start.u, start.t if start.t > 0 else self.span())
-        size = np.concatenate([np.ptp(result.q, axis=1), np.ptp(result.u, axis=1)])
+        size = self._extent(start.q, start.u, start.t if start.t > 0 else self.span())
         return np.maximum(size, 1e-6 * np.max(size))
+
+    def _extent(self, q, u, length) -> np.ndarray:
+        """How far each component moves within a time."""
+        result = self._run(q, u, length)
+        return np.concatenate([np.ptp(result.q, axis=1), np.ptp(result.u, axis=1)])
 
     def derivative(self, q, u, N, size, period) -> tuple[np.ndarray, bool]:
         """dP/dxi along the tangents, shape (k, k), by differences extrapolated to fourth order; whether all runs passed the same events."""
@@ -379,6 +387,11 @@ class Shooting:
             raise ConvergenceError(
                 f"shooting stopped after {ROUNDS} iterations with relative error {error:.3g} (wanted {tol:.3g}): start nearer to the "
                 "orbit, or ask for less."
+            )
+        if self.section is not None and np.max(self._extent(x[:n_q], x[n_q:], crossing.t) / size) < SHRUNK:
+            raise ConvergenceError(
+                f"the motion shrinks to rest on the section {self.section}: its events accumulate there, and no orbit was found; start "
+                "nearer to one."
             )
         return self.orbit(x, crossing, N, size, iteration)
 

@@ -208,6 +208,7 @@ class ModelLaws:
         self._add_directions(element.direction, None, element.direction_rate, name, slice(row, row + k))
 
     def _add_joint(self, table, joint, name) -> None:
+        self._check_servo(joint, name, False)
         m = self._count(joint.constraint, f"constraint of {name!r}", False)
         self.joint_rows.append(_free_rows(table, m, name))
         self.joints_of.append(self._function(joint.constraint, f"constraint of joint {name!r}", (m,)))
@@ -218,12 +219,25 @@ class ModelLaws:
         self.joint_names.append(name)
 
     def _add_nonholonomic(self, table, constraint, name) -> None:
+        self._check_servo(constraint, name, True)
         m = self._count(constraint.constraint, f"constraint of {name!r}", True)
         self.nonholonomic_rows.append(_free_rows(table, m, name))
         self.nonholonomic_of.append(
             self._function(constraint.constraint, f"constraint {name!r}", (m,), takes_u=True)
         )
         self.nonholonomic_rates_of.append(self._rate(constraint.rate, f"rate of {name!r}", m))
+
+    def _check_servo(self, constraint, name, takes_u) -> None:
+        """A wanted course has as many values as its output: more would be spread over it as other outputs."""
+        output = getattr(constraint, "output", None)
+        if output is None:
+            return
+        outputs = self._count(output, f"output of {name!r}", takes_u)
+        values = self._count(constraint.constraint, f"constraint of {name!r}", takes_u)
+        if values != outputs:
+            raise ShapeError(
+                f"`wanted` of servo {name!r} has {values} values for an output of {outputs}: one for each is wanted."
+            )
 
     def _add_directions(self, direction, surface_velocity, rate, label, rows) -> None:
         m = rows.stop - rows.start

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class PositionServo(Joint):
 
     input: Callable | None = None
     order: int = 2
+    output: Callable | None = field(default=None, repr=False)
 
 
 @dataclass
@@ -36,6 +37,7 @@ class VelocityServo(NonholonomicConstraint):
     """A `Servo` of relative order 1."""
 
     input: Callable | None = None
+    output: Callable | None = field(default=None, repr=False)
 
 
 def Servo(
@@ -78,8 +80,8 @@ def Servo(
         )
     constraint = _difference(output, wanted, takes_u=order == 1)
     if order == 1:
-        return VelocityServo(constraint, name=name, input=input)
-    return PositionServo(constraint, name=name, input=input, order=order)
+        return VelocityServo(constraint, name=name, input=input, output=output)
+    return PositionServo(constraint, name=name, input=input, order=order, output=output)
 
 
 def _difference(output, wanted, takes_u):

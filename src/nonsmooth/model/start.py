@@ -130,8 +130,34 @@ def check_functions(model, t: float, q: np.ndarray, u: np.ndarray) -> None:
             value = np.min(limit.check_finite(t, q, u))
             if value < 0:
                 raise RangeError(f"{limit.name} is {value:g} at the start: friction must not be negative.")
+    for f, seen_q, seen_u in constraints_of_velocities(model, q, u):
+        check_linear(f, t, seen_q, seen_u)
     for law, convex_set in model.sets.items():
         check_projection(convex_set.project, int(model.laws.dim[law]), model.laws.name[law])
+
+
+def constraints_of_velocities(model, q: np.ndarray, u: np.ndarray):
+    """Functions of nonholonomic constraints, with what they see of the state."""
+    for f in getattr(model, "nonholonomic_of", ()):
+        yield f, q, u
+    if hasattr(model, "assembly"):
+        for rows in model.assembly.user_rows:
+            for f in rows.model.nonholonomic_of:
+                yield f, q[rows.from_q], u[rows.from_u]
+
+
+def check_linear(f, t: float, q: np.ndarray, u: np.ndarray) -> None:
+    """A constraint of velocities must be linear in them: what is not would be replaced by its derivative at the start."""
+    size = max(float(np.max(np.abs(u), initial=0.0)), 1.0)
+    turns = np.arange(1.0, u.size + 1.0)
+    one, other = size * np.cos(turns), size * np.sin(1.7 * turns)
+    at_rest, *values = (f.call(t, q, v) for v in (0.0 * u, one, other, one + other, -one))
+    a, b, both, back = (value - at_rest for value in values)
+    off = np.maximum(np.abs(a + b - both), np.abs(a + back))
+    if not np.all(off <= 1e-9 * (np.abs(a) + np.abs(b) + np.abs(at_rest))):  # (also where one is not finite)
+        raise ModelError(
+            f"{f.name} is not linear in the velocities: W^T(t,q) u + zeta(t,q) = 0 is wanted; what is not linear needs a force of its own."
+        )
 
 
 def check_projection(project, dim: int, name: str) -> None:

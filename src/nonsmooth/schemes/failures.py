@@ -22,6 +22,7 @@ from nonsmooth.errors import (
     NoSolutionError,
     StepLimitError,
 )
+from nonsmooth.model.redundancy import redundant_names
 
 
 def failure(run, status: int) -> NonsmoothError:
@@ -76,6 +77,14 @@ def zero_direction(run):
 
 
 def no_solution(run):
+    laws = run.model.laws
+    if laws.n_J == laws.n_rows:
+        dependent = ", ".join(map(repr, redundant_names(run.model, run.t, run.state.q)))
+        named = f": {dependent} depend(s) on the others and ask(s) for another motion" if dependent else ""
+        return NoSolutionError(
+            f"joints contradict each other in the step from t = {run.t:.9g} (residual {run.info.residual:.3g}){named}; take one of them "
+            "away or correct it."
+        )
     return NoSolutionError(
         f"no impulses or accelerations that satisfy all laws were found at t = {run.t:.9g} (residual {run.info.residual:.3g}): "
         "a sliding contact may jam there (Painleve's paradox), or contacts and joints contradict each other."
