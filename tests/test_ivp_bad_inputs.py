@@ -219,3 +219,9 @@ def test_switches_that_are_none():
     for wrong in (5, lambda t, y: y[0], [None]):
         with pytest.raises(InputError, match="`switches"):
             solve_ivp(clock, (0, 1), [0.0], switches=wrong)
+
+
+def test_a_switch_is_a_number():
+    for wrong in (lambda t, y: y[0] > 0.5, lambda t, y: np.array([y[0] > 0.5]), lambda t, y: y[0] + 1j):
+        with pytest.raises(InputError, match="`g` of 'switch 0' returned values of type"):
+            solve_ivp(clock, (0, 1), [0.0], switches=Switch(wrong))

@@ -110,6 +110,7 @@ BAD_MODELS = [
     ("B12 None", lambda: ball(force=lambda t, q, u: None), InputError, "force returned None"),
     ("B12 complex", lambda: ball(force=lambda t, q, u: np.array([1j])), InputError, "force.*complex"),
     ("B12 object", lambda: ball(force=lambda t, q, u: np.array([None])), InputError, "force.*object"),
+    ("truth value", lambda: ball(force=lambda t, q, u: q < 1.0), InputError, "force.*bool"),
     ("B12 text", lambda: ball(force=lambda t, q, u: "a"), InputError, "force"),
     ("B12 gap None", lambda: ball(gap=lambda t, q: None), InputError, "gap of contact 'floor' returned None"),
     ("B17 mass 0", lambda: ball(0.0), RangeError, r"M\[0,0\] = 0"),

@@ -5,8 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from nonsmooth._core.events import records as core
-from nonsmooth.errors import EventError, RateWarning, ShapeError
+from nonsmooth.errors import EventError, InputError, RateWarning, ShapeError
 from nonsmooth.warn import warn_user
+
+
+def check_switches(run):
+    """Switching functions are numbers: a truth value has no sign that changes, its switch would never act."""
+    t, y = run.t, run.y
+    for k, (g, extra, size) in enumerate(run.bound.plan.g_calls):
+        value = np.asarray(getattr(g, "py_func", g)(t, y.copy(), *extra))
+        name = run.bound.switches[k].names(k)[0]
+        if value.dtype.kind not in "fiu":
+            raise InputError(
+                f"`g` of {name!r} returned values of type {value.dtype}: real numbers are wanted, such as y[0] - 1 for y[0] > 1."
+            )
+        if value.size not in (1, size):
+            raise ShapeError(f"`g` of {name!r} returned shape {value.shape}: {size} value(s) are wanted.")
 
 
 def _differ(given: float, found: float) -> bool:

@@ -29,7 +29,7 @@ from nonsmooth.results.events import Event
 from nonsmooth.results.result import Result
 
 from .binding import Bound, checked_value
-from .checks import check_not_zero, check_rates, check_rates_at_events
+from .checks import check_not_zero, check_rates, check_rates_at_events, check_switches
 from .decisions import Decisions
 from .log import EventLog
 from .options import SwitchOptions
@@ -193,6 +193,7 @@ class SwitchedRun(Decisions):
         if self.bound.m == 0:
             self.restart(self.first_step)
             return
+        check_switches(self)
         if self.restart(self.first_step, set_modes=1) == core.SPECIAL:
             self._start_at_zero()
         if self.bound.plan.rates:
