@@ -105,6 +105,9 @@ def test_a_span_split_near_an_impact_has_the_same_events(locate):
         ns.ExtrapolatedMoreau(rtol=1e-6),
         ns.EventDriven(rtol=1e-4),
         ns.EventDriven(rtol=1e-4, integrator="Radau"),
+        ns.SlidingMode(dt=0.05),
+        ns.SlidingMode(rtol=1e-4),
+        ns.SlidingMode(rtol=1e-4, integrator="Radau"),
     ],
     ids=lambda method: f"{method.name}-{getattr(method, 'theta', getattr(method, 'tableau', ''))}",
 )
@@ -114,3 +117,13 @@ def test_a_force_that_jumps_at_a_breakpoint_is_asked_before_it(method):
     result = ns.simulate(system, (2.3, 3.8), [0.0], [0.0], method=method, breakpoints=[3.3])
     assert abs(result.u[0, -1] + 0.5) < 1e-12
     assert 3.3 in result.t
+
+
+@pytest.mark.parametrize("integrator", ["RKF45", "DOP853", "Radau"])
+def test_from_rest_to_rest_under_sliding_mode(integrator):
+    """Exact in a few steps (41, and 5 tolerances off, when asked on the breakpoint); no energy at both ends is no alarm."""
+    system = ns.MechanicalSystem(1.0, lambda t, q, u: np.array([1.0 if t < 0.5 else -1.0]))
+    scheme = ns.SlidingMode(integrator=integrator, rtol=1e-8)
+    result = ns.simulate(system, (0, 1), [1.0], [0.0], method=scheme, breakpoints=[0.5])
+    np.testing.assert_allclose(result.y[:, -1], [1.25, 0.0], atol=1e-14)
+    assert result.nsteps < 10 and result.audit.ok

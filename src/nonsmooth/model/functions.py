@@ -110,7 +110,9 @@ class UserFunction:
             array = np.asarray(value)
         except ValueError as exc:
             raise ShapeError(f"{self.name} returned {value!r}, which is no rectangular array.") from exc
-        if array.dtype.kind not in "fiu":  # truth values, too: no gap, event or force passes through zero as they do
+        if (
+            array.dtype.kind not in "fiu"
+        ):  # truth values, too: no gap, event or force passes through zero as they do
             raise InputError(f"{self.name} returned values of type {array.dtype}: real numbers are wanted.")
         array = array.astype(np.float64)
         if array.shape == self.shape and not self.transposed and array.flags.c_contiguous:

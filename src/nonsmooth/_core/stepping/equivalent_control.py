@@ -59,6 +59,7 @@ Control = scalars(
     settling=int,  # positions are put onto a constraint for the first time
     probing=int,  # inputs of outputs of high order are held: their derivatives are being found
     silent=int,  # an instant inside a step: nothing is counted
+    latest=float,  # functions are asked before the end of a segment, not on it, since they may jump there
     h=float,  # length of the piece just taken
     fast=float,  # 1 / time scale of the motion
     adjustment=float,  # of this step, relative to the motion
@@ -116,8 +117,10 @@ def make_own(size, at):
     )}  # fmt: skip
     ints = {name: np.zeros(n, dtype=np.int64) for name in ("settled", "rows", "columns", "order")}
     wide = {name: np.zeros((n, n_u)) for name in ("E", "YE", "F")}
+    control = Control()
+    control.latest = np.inf
     return SlidingMode(
-        at=at, control=Control(), y=np.zeros(unknowns(size)), q=np.zeros(n_q), u=np.zeros(n_u), A=np.zeros((n, n)),
+        at=at, control=control, y=np.zeros(unknowns(size)), q=np.zeros(n_q), u=np.zeros(n_u), A=np.zeros((n, n)),
         q_before=np.zeros(n_q), u_before=np.zeros(n_u), scale=np.zeros(n_q + n_u), slope=np.zeros(n_u), **by_row, **ints, **wide,
     )  # fmt: skip
 
@@ -139,6 +142,8 @@ def constrained_field(at_scene, t, y, out):
     """x' = f + B la of (3.14), the rates of impulses and work beside it. Trouble is kept in ``control.status``."""
     scene = scene_at(at_scene)
     own, size, status = own_at(scene.at.own), scene.model.size, OK
+    if not own.control.probing:  # (derivatives of outputs are differences over an instant and its neighbours)
+        t = min(t, own.control.latest)
     if own.control.highest > 2 and not own.control.probing:
         status = call_find(own.at.find, at_scene, t, y)
     for i in range(size.n_q):

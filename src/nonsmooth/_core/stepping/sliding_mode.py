@@ -24,7 +24,7 @@ from nonsmooth._core.records.laws import CONSTRAINT, LOWER, UPPER
 from nonsmooth._core.records.scene import BETWEEN, STEP, scene_at, state_at
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK, STEP_UNDERFLOW
 from nonsmooth._core.stepping.equivalent_control import POST, at_point, own_at
-from nonsmooth._core.stepping.phases import first_change, normalise
+from nonsmooth._core.stepping.phases import first_change, normalise, within_segment
 from nonsmooth._core.stepping.post_stabilisation import post_stabilise, weigh_adjustment
 
 EPS = 2.220446049250313e-16
@@ -141,6 +141,7 @@ def begin_piece(scene, own, t, left):
     for k in range(s.y.size):
         s.y[k] = own.y[k]
     s.now.t, s.now.t_bound = t, t + left
+    control.latest = within_segment(scene, t, left, t + left)
     forget(s)
     control.at_begin = 1
     call_field(s.at.field, s.at.context, t, s.y, s.step.K[0])
@@ -226,7 +227,7 @@ def end_state(scene, own):
 def nearest(scene, own, t):
     """The least part of its way to zero that a surface still has before it at the end of the trial; negative: one has passed."""
     end_state(scene, own)
-    if at_point(scene, own, t) != OK:
+    if at_point(scene, own, min(t, own.control.latest)) != OK:
         return -1.0
     least = 1.0
     for i in range(scene.model.size.n_rows):
@@ -290,9 +291,10 @@ def end_piece(scene, own, t):
     measure(scene, own)
     status = OK
     if control.stabilisation == POST and size.n_rows > 0:
-        status = post_stabilise(scene, own, t + control.h, control.h)
+        t_end = min(t + control.h, control.latest)
+        status = post_stabilise(scene, own, t_end, control.h)
         if status == OK:
-            weigh_adjustment(scene, own, t + control.h, control.h)
+            weigh_adjustment(scene, own, t_end, control.h)
     for k in range(s.y.size):
         own.y[k] = s.step.y_new[k]
     for i in range(size.n_q):

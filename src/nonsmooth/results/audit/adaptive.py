@@ -119,7 +119,9 @@ def balance(run: JudgedRun, audit: Audit, work: Work, partly: bool = False) -> N
     if len(work) == run.t.size - 1 and len(work):
         forces, laws = (float(sum(pair[i] for pair in work.values())) for i in (0, 1))
         found |= {"work_forces": forces, "loss_contacts": 0.0 - laws}
-        scale = max(T[0], T[1], abs(forces), abs(laws), least)
+        way = evenly(run.t.size, 64)  # (a motion that begins and ends at rest has its energy between)
+        largest = float(np.max(run.batch.kinetic(run.t[way], run.q[way], run.u[way])))
+        scale = max(T[0], T[1], largest, abs(forces), abs(laws), least)
         audit.unexplained_energy = float(relative(abs(T[1] - T[0] - forces - laws), scale))
         found["unexplained"] = audit.unexplained_energy
     elif partly and work:
