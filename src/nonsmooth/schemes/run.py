@@ -51,21 +51,39 @@ class SchemeRun:
     def __init__(
         self, scheme, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan, parts=None, n_own=0
     ):
-        laws = model.laws
         self.scheme, self.model, self.plan = scheme, model, plan
         self._loop = scheme.chosen_loop(model)
-        record = model.record(scheme.asks)
-        size = record.size
         n_own = n_own + scheme.remembers(model)
-        solver = getattr(scheme, "solver", None)
+        self._make_problem()
+        self._make_scene(parts, n_own)
+        self._make_output(n_own if scheme.shows_own else 0)
+        records = self.scene, self.state, RunRecord(self.clock, self.out, self.log, plan.t_eval, self.watch)
+        self._references = [Reference(record, self._problem_reference) for record in records]
+        self.at_scene, self.at_state, self.at_run = (reference.address for reference in self._references)
+        if scheme.serves_again and usual(plan):
+            own = [part.record for part in self._parts.values() if isinstance(part, Reference)]
+            self.pristine = Pristine(
+                [self.scene, self.state, self.clock, self.watch, own], fixed=self.scene.model
+            )
+        self._place(t, q, u)
+
+    def _make_problem(self) -> None:
+        """The contact problem of the steps, and who solves it."""
+        model, laws, solver = self.model, self.model.laws, getattr(self.scheme, "solver", None)
         self.problem = make_problem(
             solve_laws.addresses(model.core.project), laws.n_laws, laws.n_rows,
             solver.options() if solver is not None else SolverOptions(),
-            *(order_of_laws(model) if scheme.orders_laws else ()),
+            *(order_of_laws(model) if self.scheme.orders_laws else ()),
         )  # fmt: skip
         self._outside = PlainCall(partial(_solve_outside, self.problem, solver))
         self.problem.at.outside = self._outside.address
         self._problem_reference = Reference(self.problem)
+
+    def _make_scene(self, parts, n_own: int) -> None:
+        """What a step works on, and the state it begins from."""
+        scheme, model = self.scheme, self.model
+        record = model.record(scheme.asks)
+        size = record.size
         self._parts = {
             **dict.fromkeys(PARTS, 0), "between": (type(scheme).between, BETWEEN), "problem": self._problem_reference,
             **(parts or self._step()), **scheme.parts(model),
@@ -80,16 +98,13 @@ class SchemeRun:
         self.ask.books, self.ask.unit = 1, size.n_unit > 0
         self.info.order, self.books.gap = 1, math.inf
         self.state = make_state(size, n_own)
+
+    def _make_output(self, n_shown: int) -> None:
+        """What the loop writes: columns, changes of modes, what it watches for; and its clock."""
+        model, laws, plan, size = self.model, self.model.laws, self.plan, self.scene.model.size
         self.out = make_output(
-            plan.capacity,
-            model.n_q,
-            model.n_u,
-            laws.n_rows,
-            laws.n_laws,
-            plan.keep_ends,
-            n_own if scheme.shows_own else 0,
-            len(plan.nodes),
-        )
+            plan.capacity, model.n_q, model.n_u, laws.n_rows, laws.n_laws, plan.keep_ends, n_shown, len(plan.nodes)
+        )  # fmt: skip
         self.log = make_log(LOG_ROWS + 2 * laws.n_laws)
         self.clock = Clock()
         self.clock.controlled, self.clock.first = self.controlled, 1
@@ -100,13 +115,6 @@ class SchemeRun:
         self.watch = make_watch(len(plan.watched or ()), size, plan.nodes, **parts)
         if plan.watched:
             plan.watched.prepare(self.watch)
-        records = self.scene, self.state, RunRecord(self.clock, self.out, self.log, plan.t_eval, self.watch)
-        self._references = [Reference(record, self._problem_reference) for record in records]
-        self.at_scene, self.at_state, self.at_run = (reference.address for reference in self._references)
-        if scheme.serves_again and usual(plan):
-            own = [part.record for part in self._parts.values() if isinstance(part, Reference)]
-            self.pristine = Pristine([self.scene, self.state, self.clock, self.watch, own], fixed=record)
-        self._place(t, q, u)
 
     def again(self, model, t: float, q: np.ndarray, u: np.ndarray, plan: Plan) -> SchemeRun:
         """The records of this run, which is over, for another one."""
