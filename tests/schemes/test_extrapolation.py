@@ -416,6 +416,11 @@ def random_parameters(n, rng):
     }  # fmt: skip
 
 
+def several_contacts(run, t):
+    """Whether impacts of more than one contact lead up to t."""
+    return len({e.name for e in run.events if e.kind == "impact" and t - 0.05 < e.t <= t}) > 1
+
+
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 @pytest.mark.filterwarnings("ignore::nonsmooth.errors.NonsmoothWarning")
 def test_random_systems_agree_with_tiny_steps(n):
@@ -438,8 +443,10 @@ def test_random_systems_agree_with_tiny_steps(n):
         factors = (1.0, 0.9, 0.81, 2.0, 1.8, 1.6, 4.0, 3.6)
         tiny = [simulate(system, (0.0, 1.0), *start, dt=f * dt, t_eval=t, audit=False).q for f in factors]
         # Impacts of two contacts may accumulate in a corner: which of them is the last decides how the motion goes on, for
-        # any scheme and any step. Up to there the motion is determined.
-        corner = min((event.t for event in fine.events if event.kind == "zeno"), default=2.0)
+        # any scheme and any step. Up to there the motion is determined; behind an accumulation of one contact alone it is, too.
+        corner = min(
+            (z.t for z in fine.events if z.kind == "zeno" and several_contacts(fine, z.t)), default=2.0
+        )
         settled = t < corner
         own = np.abs(fine.q - coarse.q)[:, settled].max()
         moreau = max(np.abs(a - b)[:, settled].max() for a in tiny for b in tiny)

@@ -54,7 +54,10 @@ def forget_search(control):
 @phase
 def crossing_of_gap(own, l, slack, shortest):
     """Length of a step that crosses the closing of gap `l`: not shorter than its instant is defined."""
-    return min(max(shortest, instant_rounding(own.previous.rate[l], slack)), 0.1 * own.control.dt_max)
+    control, rate = own.control, own.previous.rate[l]
+    h = own.previous.span.t_E - control.t_old if control.t_old > -INFINITY else 0.0
+    slope = (rate - own.old_rate[l]) / h if h > 0.0 else 0.0
+    return min(max(shortest, instant_rounding(rate, slope, slack)), 0.1 * control.dt_max)
 
 
 @phase

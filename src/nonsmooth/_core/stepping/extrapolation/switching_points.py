@@ -63,9 +63,12 @@ def gap_rounding(scene, point, l):
 
 
 @phase
-def instant_rounding(rate, closed):
-    """How well the instant at which a gap closes is defined: the time it takes to pass what rounding hides of it."""
-    return -closed / rate if rate < 0.0 else 0.0
+def instant_rounding(rate, slope, closed):
+    """How well the instant at which a gap closes is defined: the time it takes to pass what rounding hides of it, with its rate and what
+    that changes by (near the top of a last small rebound the rate alone would take milliseconds)."""
+    if rate >= 0.0:
+        return 0.0
+    return 2.0 * closed / (-rate + (rate * rate + 2.0 * max(-slope, 0.0) * closed) ** 0.5)
 
 
 @phase
