@@ -119,6 +119,37 @@ def test_a_force_that_jumps_at_a_breakpoint_is_asked_before_it(method):
     assert 3.3 in result.t
 
 
+@pytest.mark.parametrize("method", [ns.SlidingMode(dt=0.05), ns.SlidingMode(rtol=1e-4), ns.Theta(dt=0.05)])
+def test_a_force_that_jumps_behind_a_breakpoint_is_asked_behind_it(method):
+    """The same with ``<=``: of the piece that begins there the very instant says nothing."""
+    system = ns.MechanicalSystem(1.0, lambda t, q, u: np.array([1.0 if t <= 3.3 else -3.0]))
+    result = ns.simulate(system, (2.3, 3.8), [0.0], [0.0], method=method, breakpoints=[3.3])
+    assert abs(result.u[0, -1] + 0.5) < 1e-12
+
+
+@pytest.mark.parametrize("speed", [2.0, -1.0, 1.00001])
+@pytest.mark.parametrize("integrator", ["DOP853", "Radau"])
+def test_a_drive_whose_velocity_jumps_at_a_breakpoint_takes_an_impulse(speed, integrator):
+    """Two masses with a common inertia, the first one driven: 0.5 dv_0 + dv_1 = 0, a spring between them. (6e-4 off, without it.)"""
+    drive = ns.Joint(lambda t, q, p: q[0] - (t if t < 0.5 else 0.5 + p.v * (t - 0.5)), name="drive")
+    M = np.array([[2.0, 0.5], [0.5, 1.0]])
+    system = ns.MechanicalSystem(
+        M, lambda t, q, u: np.array([0.0, 5.0 * (q[0] - q[1])]), joints=drive, params={"v": speed}
+    )
+    scheme = ns.EventDriven(rtol=1e-8, integrator=integrator)
+    result = ns.simulate(system, (0, 1), [0.0, 0.0], [1.0, 0.0], method=scheme, breakpoints=[0.5])
+    w, v = np.sqrt(5.0), np.array([0.0, -1.0])  # of the second mass against the drive
+
+    def free(x, t):
+        return np.array([
+            x[0] * np.cos(w * t) + x[1] / w * np.sin(w * t), x[1] * np.cos(w * t) - w * x[0] * np.sin(w * t)
+        ])  # fmt: skip
+
+    x = free(free(v, 0.5) - [0.0, 1.5 * (speed - 1.0)], 0.5)
+    np.testing.assert_allclose(result.y[[1, 3], -1], x + [0.5 + 0.5 * speed, speed], atol=1e-9)
+    assert result.audit.ok
+
+
 @pytest.mark.parametrize("integrator", ["RKF45", "DOP853", "Radau"])
 def test_from_rest_to_rest_under_sliding_mode(integrator):
     """Exact in a few steps (41, and 5 tolerances off, when asked on the breakpoint); no energy at both ends is no alarm."""

@@ -277,6 +277,11 @@ class SlidingModeRun(SchemeRun):
             sizes[q.size :] = PART * a_max * time
         return sizes
 
+    def begin_segment(self, t_begin: float, t_end: float) -> None:
+        super().begin_segment(t_begin, t_end)
+        if t_begin > self.reached["t"]:
+            self.own.control.border = t_begin
+
     def store_start(self, t: float) -> None:
         super().store_start(t)
         self.out.modes[0] = self.state.modes[: self.model.laws.n_laws]
@@ -287,7 +292,8 @@ class SlidingModeRun(SchemeRun):
         if control.beyond:
             cure = (
                 'the input is kept for a whole step, take acceleration="equivalent"' if self.scheme.acceleration is None
-                else "take smaller steps, declare discontinuities of forces as breakpoints=[...], or allow more with bound=..."
+                else "take smaller steps, declare discontinuities of forces as breakpoints=[...], or allow more with bound=...; "
+                'a drive whose velocity jumps takes an impulse, which method="event-driven" finds'
             )  # fmt: skip
             warn_user(
                 f"post-stabilisation moved the state by more than a step is uncertain in {int(control.beyond)} of {self.steps} steps, "

@@ -59,7 +59,9 @@ Control = scalars(
     settling=int,  # positions are put onto a constraint for the first time
     probing=int,  # inputs of outputs of high order are held: their derivatives are being found
     silent=int,  # an instant inside a step: nothing is counted
-    latest=float,  # functions are asked before the end of a segment, not on it, since they may jump there
+    border=float,  # a breakpoint at which the run goes on
+    earliest=float,  # functions are asked behind it, and before the next one, not on them, since they may jump there
+    latest=float,
     h=float,  # length of the piece just taken
     fast=float,  # 1 / time scale of the motion
     adjustment=float,  # of this step, relative to the motion
@@ -118,7 +120,7 @@ def make_own(size, at):
     ints = {name: np.zeros(n, dtype=np.int64) for name in ("settled", "rows", "columns", "order")}
     wide = {name: np.zeros((n, n_u)) for name in ("E", "YE", "F")}
     control = Control()
-    control.latest = np.inf
+    control.border, control.earliest, control.latest = -np.inf, -np.inf, np.inf
     return SlidingMode(
         at=at, control=control, y=np.zeros(unknowns(size)), q=np.zeros(n_q), u=np.zeros(n_u), A=np.zeros((n, n)),
         q_before=np.zeros(n_q), u_before=np.zeros(n_u), scale=np.zeros(n_q + n_u), slope=np.zeros(n_u), **by_row, **ints, **wide,
@@ -143,7 +145,7 @@ def constrained_field(at_scene, t, y, out):
     scene = scene_at(at_scene)
     own, size, status = own_at(scene.at.own), scene.model.size, OK
     if not own.control.probing:  # (derivatives of outputs are differences over an instant and its neighbours)
-        t = min(t, own.control.latest)
+        t = min(max(t, own.control.earliest), own.control.latest)
     if own.control.highest > 2 and not own.control.probing:
         status = call_find(own.at.find, at_scene, t, y)
     for i in range(size.n_q):

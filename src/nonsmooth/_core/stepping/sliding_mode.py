@@ -24,7 +24,7 @@ from nonsmooth._core.records.laws import CONSTRAINT, LOWER, UPPER
 from nonsmooth._core.records.scene import BETWEEN, STEP, scene_at, state_at
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK, STEP_UNDERFLOW
 from nonsmooth._core.stepping.equivalent_control import POST, at_point, own_at
-from nonsmooth._core.stepping.phases import first_change, normalise, within_segment
+from nonsmooth._core.stepping.phases import BLUR, first_change, normalise, within_segment
 from nonsmooth._core.stepping.post_stabilisation import post_stabilise, weigh_adjustment
 
 EPS = 2.220446049250313e-16
@@ -141,6 +141,7 @@ def begin_piece(scene, own, t, left):
     for k in range(s.y.size):
         s.y[k] = own.y[k]
     s.now.t, s.now.t_bound = t, t + left
+    control.earliest = t + BLUR * (abs(t) + left) if t == control.border else t
     control.latest = within_segment(scene, t, left, t + left)
     forget(s)
     control.at_begin = 1

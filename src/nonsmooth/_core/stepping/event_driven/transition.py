@@ -4,7 +4,7 @@ All contacts that touch take part, also those that would touch within the region
 """
 
 from nonsmooth._core.jit import kernel, phase
-from nonsmooth._core.records.laws import CONSTRAINT, HALF_LINE, INACTIVE
+from nonsmooth._core.records.laws import CONSTRAINT, FREE, HALF_LINE, INACTIVE
 from nonsmooth._core.records.process import NEWTON
 from nonsmooth._core.records.scene import STAYS_CLOSED, scene_at, state_at
 from nonsmooth._core.records.status import NO_SOLUTION, OK
@@ -98,11 +98,15 @@ def touching(scene, own, begin, modes):
 
 @phase
 def approaching(scene, own):
-    """Whether a contact that touches closes with some speed."""
-    laws = scene.model.laws
-    for l in range(scene.model.size.n_N):
+    """Whether a contact that touches closes with some speed, or a drive has another one behind a breakpoint."""
+    model, laws = scene.model, scene.model.laws
+    for l in range(model.size.n_N):
         if own.touches[l] and own.gamma[laws.row[l]] < -small(scene, own, l):
             return True
+    if own.control.at_border and not own.control.at_start:
+        for l in range(model.size.n_N, model.size.n_laws):
+            if laws.kind[l] == FREE and abs(own.gamma[laws.row[l]]) > small(scene, own, l):
+                return True
     return False
 
 
