@@ -385,3 +385,19 @@ def test_blocks_held_by_friction_start_under_forces_that_begin_at_zero(seed):
     slips = result.events.of("slip")
     begins = slips[0].t if slips else end
     assert np.max(np.abs(result.u[:, result.t < 0.999 * begins])) < 1e-12 * speed
+
+
+def test_friction_that_becomes_negative_ends_the_run():
+    contact = ns.Contact(
+        lambda t, q: q[1], friction=lambda t, q, u: 0.3 - t, tangent=lambda t, q: np.array([1.0, 0.0])
+    )
+    system = ns.MechanicalSystem(
+        lambda t, q: np.eye(2), lambda t, q, u: np.array([0.0, -9.81]), contacts=[contact]
+    )
+    with pytest.raises(ns.errors.IntegrationError, match="Friction must not be negative") as caught:
+        ns.simulate(system, (0, 1), [0.0, 0.0], [5.0, 0.0], rtol=1e-8, progress=False)
+    # as far as friction is friction: u = 5 - g (0.3 t - t^2/2)
+    partial = caught.value.partial
+    t = partial.t[-1]
+    assert t == pytest.approx(0.3, abs=1e-3)
+    assert partial.u[0, -1] == pytest.approx(5.0 - 9.81 * (0.3 * t - 0.5 * t**2), abs=1e-7)

@@ -42,6 +42,8 @@ def accelerate(at_scene, at_point, at_begin, t, k):
     status = evaluate(scene, own, t, point.q, u, flight)
     if status != OK:
         return status
+    if size.has_bounds and not flight and not have_sets(model, work, modes):
+        return NON_FINITE
     if size.n_rows > 0 and not flight:
         delassus_acting(scene, own, modes, k == 0)
         forces(scene, own, modes, la, False)
@@ -52,6 +54,18 @@ def accelerate(at_scene, at_point, at_begin, t, k):
     powers(model, work, own, u, la, k)
     law_functions(scene, own, modes, la, own.phi[k])
     return OK if check == 0.0 else NON_FINITE
+
+
+@phase
+def have_sets(model, work, modes):
+    """Whether the laws that act have sets: a limit that became negative (or NaN) leaves none, and friction would push."""
+    laws, bounds, n_rows = model.laws, work.bounds, model.size.n_rows
+    for l in range(model.size.n_laws):
+        if acts(model, modes, l):
+            for i in range(laws.row[l], laws.row[l] + laws.dim[l]):
+                if not bounds[i] <= bounds[n_rows + i]:
+                    return False
+    return True
 
 
 @phase
