@@ -110,7 +110,7 @@ def study(name, title, methods, oscillator, ball):
             errors = np.array(
                 [integral_errors(problem, ns.EventCapturing(tableau, dt=dt, **options))[0] for dt in steps]
             )
-            wanted = f"slope {p}" if what == "oscillator" else f"slope >= {p}"
+            wanted = f"q, v {p} +- 0.3" if what == "oscillator" else f"q >= {p - 0.3:g} ({p + 1} expected)"
             found = ", ".join(f"{part} {slope(steps, error):.2f}" for part, error in zip("qv", errors.T))
             text = f"{found}; errors of q {errors[0, 0]:.1e} ... {errors[-1, 0]:.1e}"
             rows.append((f"{what}, {tableau}", wanted, text))
