@@ -66,3 +66,39 @@ def test_same_motion_as_event_driven(seed):
             run = ns.simulate(system, (0, 3), q0, u0, method=method, audit=False)
             assert lasting(run) == lasting(exact), method
             assert np.max(np.abs(run.y[:, -1] - exact.y[:, -1])) < tolerance, method
+
+
+def groove(a, mu):
+    """A mass between two rough slopes of 45 degrees, pulled aside by a cos t: two motions, four forces."""
+    s = np.sqrt(0.5)
+    slopes = [
+        ns.Contact(
+            lambda t, q, k=k: s * (k * q[0] + q[1]), friction=mu, tangent=np.array([s, -k * s]), name=name
+        )
+        for k, name in ((1.0, "left"), (-1.0, "right"))
+    ]
+    return ns.MechanicalSystem(
+        np.eye(2), lambda t, q, u, p: np.array([p.a * np.cos(t), -10.0]), slopes, params=dict(a=a)
+    )
+
+
+WEDGING = [EventCapturing("radau5", rtol=1e-8), ns.EventDriven(rtol=1e-8)]
+
+
+@pytest.mark.parametrize("method", WEDGING)
+def test_rests_in_a_groove_as_long_as_some_forces_hold_it(method):
+    """Either slope takes a pull of 10 tan(45 deg + atan 0.6) = 40 by itself; which forces share one of 25 turns with it."""
+    run = ns.simulate(groove(25.0, 0.6), (0.0, 6.0), [0.0, 0.0], [0.0, 0.0], method=method)
+    assert run.audit.ok and not run.events and np.max(np.abs(run.q)) < 1e-12
+
+
+@pytest.mark.parametrize("method", WEDGING)
+def test_leaves_a_groove_when_no_forces_hold_it(method):
+    """A friction of 0.4 takes a pull of 23.3: at t = 0 less than 25."""
+    run = ns.simulate(groove(25.0, 0.4), (0.0, 2.5), [0.0, 0.0], [0.0, 0.0], method=method)
+    plain = ns.simulate(
+        groove(25.0, 0.4), (0.0, 2.5), [0.0, 0.0], [0.0, 0.0], method=ns.Moreau(dt=2.5e-4), audit=False
+    )
+    assert run.audit.ok
+    assert np.max(np.abs(run.q)) == pytest.approx(np.max(np.abs(plain.q)), rel=2e-3)
+    assert np.max(np.abs(run.q[:, -1])) < 1e-9  # back in the bottom, wedged again

@@ -14,6 +14,7 @@ from nonsmooth._core.stepping.event_driven.acceleration_laws import (
 from nonsmooth._core.stepping.event_driven.motion import relative_accelerations
 from nonsmooth._core.stepping.event_driven.records import SETTLE, own_at
 from nonsmooth._core.stepping.event_driven.sizes import SLOW, small
+from nonsmooth._core.stepping.event_driven.wedged import inside, rests_wedged
 
 STOP = 10.0  # tolerances of the velocity with which a slip in two directions may pass by zero and count as stopped
 ROUNDING = 1e-8  # accelerations this small beside former ones are left over from terms that cancel
@@ -26,19 +27,40 @@ def settle(at_scene, at_begin, hit):
     own = own_at(scene.at.own)
     status = OK
     own.control.ambiguous = 0
+    classify(scene, own, begin, hit)
+    if edge_reached(scene, own, begin, hit) and rests_wedged(scene, own):
+        return OK
     for leaving in range(1, -1, -1):
         classify(scene, own, begin, hit)
         if leaving and (hit or not leave_modes(scene, own, begin)):
             continue
-        status = new_modes(scene, own, scene.at.problem)
-        own.control.wedged = 0
-        relative_accelerations(scene, own)
-        if status == OK and own.control.dependent and not inside(scene, own):
-            own.control.wedged = 1
-            relative_accelerations(scene, own)
+        status = by_accelerations(scene, own)
         if leaving and status == OK and leaves(scene, own):
             break
     return status
+
+
+@phase
+def by_accelerations(scene, own):
+    """The modes that accelerations decide on, and the accelerations; returns a status."""
+    status = new_modes(scene, own, scene.at.problem)
+    own.control.wedged = 0
+    relative_accelerations(scene, own)
+    if status == OK and own.control.dependent and not inside(scene, own, 0.0):
+        own.control.wedged = 1
+        relative_accelerations(scene, own)
+    return status
+
+
+@phase
+def edge_reached(scene, own, begin, hit):
+    """Whether all that happened is that a force of what holds reached the edge of its set."""
+    if hit or own.control.at_start or own.control.at_border:
+        return False
+    for l in range(scene.model.size.n_laws):
+        if own.fired[l] and begin.modes[l] == CONSTRAINT:
+            return True
+    return False
 
 
 @phase
@@ -124,30 +146,3 @@ def leaves(scene, own):
         elif laws.dim[l] == 1 and own.mode[l] != INACTIVE:
             worst = min(worst, -own.acceleration[i] if own.mode[l] == UPPER else own.acceleration[i])
     return worst >= -1e-4 * largest
-
-
-@phase
-def inside(scene, own):
-    """Whether the forces of constraints lie in their sets, but for rounding."""
-    model, work, la = scene.model, scene.work, own.La[0]
-    laws, n, largest = model.laws, model.size.n_rows, 0.0
-    for i in range(n):
-        largest = max(largest, abs(la[i]))
-    for l in range(model.size.n_laws):
-        if own.mode[l] != CONSTRAINT or laws.kind[l] == FREE:
-            continue
-        i, size = laws.row[l], 0.0
-        for d in range(laws.dim[l]):
-            size += la[i + d] ** 2
-        size = size**0.5
-        if laws.kind[l] == HALF_LINE:
-            room = la[i]
-        elif laws.link[l] >= 0:
-            room = laws.mu[l] * la[laws.row[laws.link[l]]] - size
-        elif laws.kind[l] == INTERVAL:
-            room = min(work.bounds[n + i] - la[i], la[i] - work.bounds[i])
-        else:
-            room = work.bounds[n + i] - size
-        if room < -1e-9 * largest:
-            return False
-    return True
