@@ -77,7 +77,7 @@ for one, other, length in (
 ):
     world.add(ns.Distance(points[one], points[other], MM * length, name=f"{one} to {other}"))
 result = ns.simulate(
-    world, (0, 1), method="event-driven", rtol=1e-8, t_eval=np.linspace(0, 1, 501), project=True
+    world, (0, 1), method="event-driven", rtol=1e-8, dt_max=4e-3, t_eval=np.linspace(0, 1, 501), project=True
 )
 
 exact = np.array([MM * leg(OMEGA * t)["foot"] for t in result.t]).T

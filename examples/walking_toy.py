@@ -57,13 +57,15 @@ def visualize():
 
     figure, (scene, plot) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     down = np.array([[np.cos(slope), np.sin(slope)], [-np.sin(slope), np.cos(slope)]])
-    for i in range(0, 2401, 300):
+    for i in range(0, result.t.size, 1000):
         x, angle = result["toy"].position[:, i], result["toy"].angle[i]
         for spoke in spokes:
             foot = x + l * np.array([np.cos(spoke + angle), np.sin(spoke + angle)])
-            scene.plot(*(down @ np.column_stack([x, foot])), color=plt.cm.viridis(i / 2400), linewidth=1)
+            scene.plot(
+                *(down @ np.column_stack([x, foot])), color=plt.cm.viridis(i / result.t.size), linewidth=1
+            )
     scene.plot(*(down @ np.array([[-0.5, 3.5], [0, 0]])), "k")
-    scene.set(aspect="equal", title="every 150 ms")
+    scene.set(aspect="equal", title="every half second")
     plot.plot(result.t, speed)
     plot.axhline(expected, color="tab:red", linewidth=1)
     plot.set(xlabel="t", title="speed of turning, and that after every step")
