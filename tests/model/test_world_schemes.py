@@ -72,3 +72,18 @@ def test_points_on_rods_by_generalized_alpha(driven):
     exact = ns.simulate(world, (0, 0.3), method="event-driven", rtol=1e-10, project=True)
     np.testing.assert_allclose(run.q[:, -1], exact.q[:, -1], atol=1e-8 if driven else 2e-5)
     assert run.audit.ok
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-5])
+def test_a_tumbling_box_strikes_the_floor_under_adaptive_steps(tol):
+    """A trial step in which the box turns by half a turn has no use, and says nothing of the direction of a contact."""
+    world = ns.World((0, 0, -9.81), material=ns.Material(0.5, 0.3))
+    box = ns.Body(
+        ns.Box(0.3, 0.2, 0.1), mass=1.0, position=(0, 0, 0.5), rotation=(0.8, 0.36, 0.48, 0), velocity=(1, 0, 0),
+        angular_velocity=(1, 2, 3), name="box",
+    )  # fmt: skip
+    world.add(box, ns.Plane())
+    exact = ns.simulate(world, (0, 0.4), method="event-driven", rtol=1e-9)
+    run = ns.simulate(world, (0, 0.4), method="adaptive-moreau", tol=tol)
+    assert run.audit.ok
+    np.testing.assert_allclose(run.q[:3, -1], exact.q[:3, -1], atol=20 * tol)

@@ -23,7 +23,7 @@ import numpy as np
 from nonsmooth._core.derivatives.weighted_tangent import weighted_tangent
 from nonsmooth._core.jit import address_record, phase
 from nonsmooth._core.linalg.factors import factorise, solve
-from nonsmooth._core.records.status import MASS_SINGULAR, NON_FINITE, OK, ZERO_DIRECTION
+from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, MASS_SINGULAR, NON_FINITE, OK, ZERO_DIRECTION
 
 MAX_NEWTON = 40
 DAMPED = 12  # from this iteration on only half of each change is taken, so that a kink of a force is not jumped over for ever
@@ -101,10 +101,23 @@ def linearised_laws(implicit, model, WT, problem, info):
             if not (c - c == 0.0 and problem.rows.lo[k] <= problem.rows.hi[k]):
                 return NON_FINITE
             delassus_row(implicit, laws, problem, i, k, n_u)
+            if problem.G[k, k] < 0.0:  # the tangent leads astray: a step too long for how fast bodies turn
+                info.residual = change_without_impulses(implicit, n_u)
+                return IMPLICIT_UNSOLVED
             if not problem.G[k, k] > 0.0:
                 info.law = l
                 return ZERO_DIRECTION
     return OK
+
+
+@phase
+def change_without_impulses(implicit, n_u):
+    """|x_F - x| in terms of the larger one."""
+    change, size = 0.0, 1e-300
+    for j in range(n_u):
+        change = max(change, abs(implicit.x_F[j] - implicit.x[j]))
+        size = max(size, abs(implicit.x[j]), abs(implicit.x_F[j]))
+    return change / size
 
 
 @phase
