@@ -9,6 +9,7 @@ from nonsmooth._core.laws.solve_laws import call_solver
 from nonsmooth._core.records.laws import CONSTRAINT, FREE, HALF_LINE
 from nonsmooth._core.records.scene import scene_at, state_at
 from nonsmooth._core.records.status import IMPLICIT_UNSOLVED, NON_FINITE, OK, UNCONVERGED, ZERO_DIRECTION
+from nonsmooth._core.stepping.alpha.measure import rounding_of_row
 from nonsmooth._core.stepping.alpha.motion import row_times
 from nonsmooth._core.stepping.alpha.records import (
     ACCELERATION,
@@ -45,7 +46,7 @@ def solve_levels(at_scene, at_state, t, iteration):
         if own.options.activation != AUGMENTED or own.options.form < PVV:
             break
         stay = again >= SETS or iteration >= SETS
-        if not closed_again(own.slots, own.closed, problem.laws.mode, scene.model.size.n_N, stay):
+        if not closed_again(own, begin.modes, scene.work.WT, scene.model.size.n_N, stay):
             break
     take(own)
     return OK if info.residual <= max(problem.options.tol, ACCEPTED_LAWS) else UNCONVERGED
@@ -136,14 +137,22 @@ def assemble(own, size, WT, bounds, info):
 
 
 @phase
-def closed_again(slots, closed, modes, n_N, stay):
+def closed_again(own, before, WT, n_N, stay):
     """A as the solution says, (55); returns whether it is another one. With `stay` laws that acted go on acting.
+
+    A contact that was closed stays in A while rounding hides its gap, and the velocity says whether it opens: in steps so short that
+    coordinates hardly move, corrections of joints would lift contacts that rest, which fall back, without end.
 
     (Position laws come first and have one row each: the place of a row is that of its law.)
     """
-    another = False
+    slots, closed, problem, another = own.slots, own.closed, own.problem, False
     for l in range(n_N):
-        now = 1 if slots.acts[l] and modes[slots.place[l]] == CONSTRAINT else 0
+        now = 0
+        if slots.acts[l]:
+            k = slots.place[l]
+            hidden = slots.scale[l] * rounding_of_row(own.W_start, own.W_columns, WT, l, own.q)
+            kept = before[l] == CONSTRAINT and problem.rows.xi[k] <= hidden
+            now = 1 if problem.laws.mode[k] == CONSTRAINT or kept else 0
         if stay and closed[l] == 1:
             now = 1
         if now != closed[l]:

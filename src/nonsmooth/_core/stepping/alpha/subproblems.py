@@ -124,7 +124,7 @@ def three_problems(at_scene, at_state, t, iteration):
         if status != OK:
             return status
         if level == POSITION and own.options.activation == AUGMENTED:
-            closed_again(own.slots, own.closed, own.problem.laws.mode, size.n_N, iteration >= SETS)
+            closed_again(own, begin.modes, scene.work.WT, size.n_N, iteration >= SETS)
     put(own, scene.model, scene.work.WT)
     keep_modes(own, scene.model, scene.end.P)
     return OK
