@@ -90,7 +90,7 @@ def test_forms_of_parameters(params):
         (lambda: ball(mass=None), InputError, "`mass` is None"),
         (lambda: ball(mass=1j), InputError, "`mass` is 1j"),
         (lambda: ball(restitution=None), InputError, "`restitution` .* is None"),
-        (lambda: ball(name=3), InputError, "`name` of contact 0 is 3"),
+        (lambda: ball(name=3), InputError, "`name` of a Contact is 3"),
         (lambda: run(ball(), dt=True), InputError, "`dt` is True"),
         (lambda: run(ball(), span=(0, "1")), InputError, "`t_span`"),
         (lambda: run(ball(), q0=np.ma.masked_array([1.0], mask=[True])), InputError, "masked"),

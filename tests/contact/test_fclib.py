@@ -1,6 +1,7 @@
 """FCLIB files: round trips, and files that are damaged or hostile."""
 
-import contextlib
+import os
+import signal
 from pathlib import Path
 
 import h5py
@@ -298,25 +299,95 @@ def test_arrays_that_were_never_written_are_refused_at_once(tmp_path):
         read_fclib(path)
 
 
-@pytest.mark.parametrize("place", ["spacedim", "vectors/mu", "vectors/q", "W/p", "W/x", "W/m", "info/title"])
-def test_odd_types_are_typed_errors(tmp_path, place):
+def kinds_of_hdf5():
+    """Types of HDF5 that are no plain numbers, or numbers no file of this kind has."""
+    of = h5py.h5t
+    short = of.STD_I32LE.copy()
+    short.set_precision(17)
+    return {
+        "reference": of.STD_REF_OBJ,
+        "reference to a region": of.STD_REF_DSETREG,
+        "time": of.UNIX_D32LE,
+        "bits": of.STD_B8LE,
+        "text of any length": of.py_create(h5py.string_dtype(), logical=True),
+        "text": of.py_create(np.dtype("S5")),
+        "lists": of.py_create(h5py.vlen_dtype(np.float64), logical=True),
+        "records": of.py_create(np.dtype([("a", "f8"), ("b", "i4")])),
+        "arrays": of.py_create(np.dtype(("f8", (3,)))),
+        "opaque": of.create(of.OPAQUE, 7),
+        "names": of.py_create(h5py.enum_dtype({"A": 1}, basetype="i4"), logical=True),
+        "complex": of.py_create(np.dtype(complex)),
+        "booleans": of.py_create(np.dtype(bool), logical=True),
+        "17 bits": short,
+        "unsigned": of.STD_U64LE,
+    }
+
+
+SPACES = {"one": (1,), "scalar": (), "empty": (0,), "two rows": (2, 3), "deep": (1,) * 20, "nothing": None}
+
+
+@pytest.mark.parametrize("kind", kinds_of_hdf5())
+def test_odd_types_and_shapes_are_typed_errors(tmp_path, kind):
+    """Any of the arrays of a file, replaced: a problem is read, or `ResultFormatError` says why not."""
     path = tmp_path / "odd.hdf5"
-    odd = [
-        h5py.h5t.STD_REF_OBJ,
-        h5py.h5t.UNIX_D32LE,
-        h5py.h5t.STD_B8LE,
-        h5py.h5t.py_create(h5py.string_dtype(), logical=True),
-    ]
-    for kind in odd:
-        write_fclib(path, ContactProblem(np.eye(3), -np.ones(3), np.array([0.5]), 3), overwrite=True)
-        with h5py.File(path, "r+") as file:
-            group, _, name = ("fclib_local/" + place).rpartition("/")
-            del file[group][name]
-            space = h5py.h5s.create_simple((1,))
-            h5py.h5d.create(file[group].id, name.encode(), kind, space)
-        if place == "info/title":
-            with contextlib.suppress(ResultFormatError):
-                read_fclib(path)  # a text that is none is left out
-        else:
-            with pytest.raises(ResultFormatError):
+    problem = ContactProblem(np.eye(3), -np.ones(3), np.array([0.5]), 3)
+    write_fclib(path, problem, solution=np.zeros(3), guess=np.zeros(3))
+    whole, names = path.read_bytes(), []
+    with h5py.File(path) as file:
+        file.visititems(lambda name, member: names.append(name) if isinstance(member, h5py.Dataset) else None)
+    assert len(names) == 18
+    refused = 0
+    for name in names:
+        for shape in SPACES.values():
+            path.write_bytes(whole)
+            with h5py.File(path, "r+") as file:
+                group, _, last = name.rpartition("/")
+                del file[name]
+                space = (
+                    h5py.h5s.create(h5py.h5s.NULL if shape is None else h5py.h5s.SCALAR)
+                    if not shape
+                    else h5py.h5s.create_simple(shape)
+                )
+                h5py.h5d.create(file[group].id, last.encode(), kinds_of_hdf5()[kind], space)
+            try:
                 read_fclib(path)
+            except ResultFormatError as error:
+                refused += 1
+                assert path.name in str(error)
+    assert refused > len(names)
+
+
+def test_files_with_bytes_changed_are_read_or_refused(file):
+    whole = file.read_bytes()
+    rng = np.random.default_rng(5)
+    for _ in range(150):
+        damaged = bytearray(whole)
+        for at in rng.integers(len(whole), size=rng.integers(1, 6)):
+            damaged[at] = rng.integers(256)
+        file.write_bytes(damaged)
+        child = os.fork()
+        if child == 0:
+            end = 4
+            signal.alarm(60)
+            try:
+                read_fclib(file)
+                end = 0
+            except ResultFormatError:
+                end = 3
+            finally:
+                os._exit(end)
+        assert os.waitpid(child, 0)[1] in (0, 3 << 8), "the file of this round hurts its reader"
+
+
+def test_words_of_a_problem_are_kept_and_controls_refused(tmp_path):
+    path = tmp_path / "words.hdf5"
+    problem = ContactProblem(np.eye(3), -np.ones(3), np.array([0.5]), 3)
+    problem.info = {"title": "Räder: 1/2", "description": "two\nlines"}
+    write_fclib(path, problem)
+    assert read_fclib(path).info["title"] == "Räder: 1/2"
+    assert read_fclib(path).info["description"] == "two\nlines"
+    for bad in ("\x1b[31m", "nul\0", 3, b"bytes"):
+        problem.info = {"title": bad}
+        with pytest.raises(InputError, match="title"):
+            write_fclib(path, problem, overwrite=True)
+    assert read_fclib(path).info["title"] == "Räder: 1/2"

@@ -31,6 +31,7 @@ import scipy.sparse as sp
 from nonsmooth.contact.equalities import split
 from nonsmooth.contact.problem import ContactProblem
 from nonsmooth.errors import InputError, NonsmoothError, OutputExistsError, ResultFormatError
+from nonsmooth.names import check_shown
 
 MAX_BYTES = 4 << 30
 MAX_GUESSES = 10_000
@@ -346,7 +347,12 @@ def _write(file, problem, arrays, solution, guess):
         vectors.create_dataset(key, data=vector)
     info = root.create_group("info")
     for key in ("title", "description", "math_info"):
-        info.create_dataset(key, data=np.bytes_(problem.info.get(key) or "-"))
+        text = problem.info.get(key)
+        for line in text.splitlines() if isinstance(text, str) else [text]:
+            check_shown(
+                line.replace("\t", " ") if isinstance(line, str) else line, f"`info[{key!r}]` of the problem"
+            )
+        info.create_dataset(key, data=np.bytes_((text or "-").encode("utf-8", "replace")))
     if solution is not None:
         _write_vectors(file.create_group("solution"), problem, solution)
     guesses = list(problem.guesses) if guess is None else [guess]

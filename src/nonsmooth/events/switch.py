@@ -11,8 +11,8 @@ import numpy as np
 
 from nonsmooth._core.jit import is_dispatcher
 from nonsmooth.errors import InputError, RangeError
-from nonsmooth.model.names import check_name
 from nonsmooth.model.parameters import Parameters
+from nonsmooth.names import Label
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +53,13 @@ class Switch:
     reset: Callable | None = None
     terminal: bool | int = False
     tol: float = 0.0
-    name: str | None = None
+    name: Any = Label()
     size: int = 1
     params: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.g):
             raise InputError(f"`g` of a switch is {self.g!r}; a function g(t, y) is wanted.")
-        if self.name is not None and not isinstance(self.name, str):
-            raise InputError(f"`name` of a switch is {self.name!r}; text is wanted.")
-        if self.name is not None:
-            check_name(self.name, "a switch")
         for label in ("rate", "reset"):
             value = getattr(self, label)
             if value is not None and not callable(value):

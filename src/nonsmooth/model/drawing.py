@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nonsmooth.errors import InputError, RangeError, ShapeError
+from nonsmooth.names import Label
 
 __all__ = [
     "Box",
@@ -51,9 +52,11 @@ class Shape:
     kind: ClassVar[str]
     places: ClassVar[tuple[str, ...]] = ()
     fixed: ClassVar[tuple[str, ...]] = ()
+    name = Label()
+    colour = Label()
 
     def __init__(self, name: str = "", colour: str | None = None):
-        self.name = str(name)
+        self.name = name
         self.colour = colour
 
     def constants(self) -> dict[str, Any]:
@@ -283,13 +286,14 @@ class Force(Shape):
 
     kind = "force"
     places = ("at", "normal", "tangent")
+    law = Label()
 
     def __init__(
         self, law: str, at: Place, normal: Place | None = None, tangent: Place | None = None, **look: Any
     ):
         look.setdefault("name", law)
         super().__init__(**look)
-        self.law = str(law)
+        self.law = law
         self.at = _point(at, "at")
         self.normal = None if normal is None else _point(normal, "normal")
         self.tangent = None if tangent is None else _point(tangent, "tangent")

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nonsmooth.errors import InputError, NonFiniteError, RangeError
+from nonsmooth.names import Label
 
 NO_FRICTION = 1e-100
 
@@ -142,7 +143,7 @@ class Contact:
     jacobian: Any = None
     jacobian_rate: Callable | None = None
     size: int | None = None
-    name: str | Sequence[str] | None = None
+    name: Any = Label(several=True)
     tangent_rate: Callable | None = None
     bodies: Any = None
 
@@ -193,7 +194,7 @@ class FrictionElement:
     direction: Any
     limit: Any
     surface_velocity: Any = None
-    name: str | None = None
+    name: Any = Label(several=True)
     direction_rate: Callable | None = None
 
     def __post_init__(self):
@@ -260,7 +261,7 @@ class SetValuedElement:
     direction: Any
     set: Interval | Ball | ConvexSet
     restitution: float = 0.0
-    name: str | None = None
+    name: Any = Label(several=True)
     direction_rate: Callable | None = None
 
     def __post_init__(self):
@@ -282,7 +283,7 @@ class Joint:
 
     constraint: Callable
     jacobian: Any = None
-    name: str | None = None
+    name: Any = Label(several=True)
     jacobian_rate: Callable | None = None
     bodies: Any = None
 
@@ -301,7 +302,7 @@ class NonholonomicConstraint:
     """
 
     constraint: Callable
-    name: str | None = None
+    name: Any = Label(several=True)
     rate: Callable | None = None
     bodies: Any = None
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from nonsmooth._core.jit import JIT_ENABLED, parameter_unpacker
 from nonsmooth.errors import InputError, NonFiniteError
+from nonsmooth.names import check_name
 
 
 class Parameters:
@@ -40,6 +41,7 @@ class Parameters:
                 raise InputError(
                     f"`params` has the key {name!r}: a parameter needs a name that works as `p.name`."
                 )
+            check_name(name, "`params`")
             try:
                 array = np.asarray(_given(value), dtype=np.float64)
             except (TypeError, ValueError) as exc:

@@ -17,8 +17,8 @@ from nonsmooth.errors import InputError, IntegrationError, ModelError, NonFinite
 from nonsmooth.model.drawing import Shape, as_shapes
 from nonsmooth.model.elements import Contact, FrictionElement, Joint, NonholonomicConstraint, SetValuedElement
 from nonsmooth.model.model import Model
-from nonsmooth.model.names import check_label, check_name
 from nonsmooth.model.parameters import Parameters
+from nonsmooth.names import Label
 
 
 class RunGuard:
@@ -93,6 +93,8 @@ class MechanicalSystem:
         left out.
     """
 
+    name = Label()
+
     def __init__(
         self,
         mass: Callable | Any,
@@ -123,7 +125,6 @@ class MechanicalSystem:
         self.potential = potential
         self.force_tangents = force_tangents
         self.quaternions = _places(quaternions)
-        check_label(name, "`name` of a MechanicalSystem")
         self.name = name
         self.draw = as_shapes(draw)
         self.sparsity = sparsity
@@ -165,13 +166,10 @@ class MechanicalSystem:
         ):  # fmt: skip
             for index, item in enumerate(items):
                 names = [item.name] if isinstance(item.name, str) or item.name is None else item.name
-                if not isinstance(names, Sequence) or any(not isinstance(n, str | None) for n in names):
-                    raise InputError(f"`name` of {kind} {index} is {item.name!r}: text is wanted.")
                 for name in names:
                     if name is None:
                         continue
                     place = f"{kind} {index}"
-                    check_name(name, place)
                     if name in seen:
                         raise ModelError(
                             f"the name {name!r} is used twice: by {seen[name]} and by {place}; rename one."

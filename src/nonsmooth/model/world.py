@@ -18,11 +18,11 @@ from nonsmooth.model.bodies.material import Material, material_of, met
 from nonsmooth.model.bodies.shapes import Surface, _Flat
 from nonsmooth.model.bodies.user_rows import OF_USERS, bodies_of, owner_of
 from nonsmooth.model.bodies.writers import UserFunctions
-from nonsmooth.model.names import check_name
 from nonsmooth.model.parameters import Parameters
 from nonsmooth.model.structures.base import Node, Structure
 from nonsmooth.model.system import RunGuard
 from nonsmooth.model.world_model import WorldModel
+from nonsmooth.names import Label, check_label
 
 #: What `with_params` leaves as it is.
 KEPT = ("name", "world", "a", "b", "body", "shape", "bodies", "frames", "fixed", "points", "M", "points_of")
@@ -48,6 +48,7 @@ class World:
     """
 
     force_tangents = None
+    name = Label()
 
     def __init__(
         self,
@@ -97,6 +98,8 @@ class World:
 
         Names are ``name[0]``, ``name[1]``, ...
         """
+        if not isinstance(name, str):
+            raise InputError(f"`name` of `add_bodies` is {name!r}: text is wanted.")
         single = {"position": 1, "velocity": 1, "rotation": 1, "angular_velocity": self.dim - 2, "inertia": 0}
         columns = {}
         for argument, value in arrays.items():
@@ -107,9 +110,8 @@ class World:
         bodies = []
         for k in range(n):
             body = Body(**{argument: values[k] for argument, values in columns.items()})
-            body.name = f"{name}[{k}]"  # made from a checked name
+            body.name = f"{name}[{k}]"
             bodies.append(body)
-        check_name(name, "bodies")
         self.add(*bodies)
         return bodies
 
@@ -148,7 +150,6 @@ class World:
         if any(item is other for other in self.own):
             raise ModelError(f"{owner_of(item)} is in this world already: make a new one.")
         if isinstance(item.name, str):
-            check_name(item.name, owner_of(item))
             self._name(item)
         self.own.append(item)
 
@@ -230,8 +231,7 @@ class World:
             self._mine(a, "`contact`")
         if a is b:
             raise ModelError(f"`contact` got {b.owner} twice: two things are wanted.")
-        if name is not None:
-            check_name(name, "a contact")
+        check_label(name, "`name` of a contact")
         self._explicit.append(
             (
                 a,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nonsmooth.errors import InputError
+from nonsmooth.names import check_shown
 from nonsmooth.results.columns import Columns, kept_columns
 from nonsmooth.results.row_names import door, impulse_names, state_names, velocity_names
 from nonsmooth.results.thinning import mode_spans
@@ -109,6 +110,7 @@ def plot_result(
             axis.set_xlim(*(t_span or (columns.t[0], columns.t[-1])))
     if figure is None:
         return axes
+    check_shown(title, "`title`")
     figure.suptitle(
         title if title is not None else _title(result, columns), fontsize=10.5, color=INK, x=0.01, ha="left"
     )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nonsmooth.errors import InputError, NonFiniteError, RangeError, ShapeError, StepLimitError
-from nonsmooth.model.names import check_label
+from nonsmooth.names import check_label
 from nonsmooth.schemes.options import choice
 
 ON_FAILURE = ("raise", "halve", "accept", "dump")

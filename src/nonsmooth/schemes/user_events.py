@@ -16,7 +16,7 @@ from nonsmooth._core.jit import VECTOR
 from nonsmooth.errors import EventError, InputError, RangeError
 from nonsmooth.events.switch import Switch
 from nonsmooth.model.functions import UserFunction, chain
-from nonsmooth.model.names import check_name
+from nonsmooth.names import check_label
 from nonsmooth.results.events import Event, EventList, EventTable
 
 #: So many stops in a row, each sooner than the one before, that come closer than this part of the span are an accumulation.
@@ -80,9 +80,7 @@ def _event(event: Any, k: int) -> UserEvent:
         )
     name = getattr(event, "name", None)
     name = f"event {k}" if name is None else name
-    if not isinstance(name, str):
-        raise InputError(f"`name` of events[{k}] is {name!r}: text is wanted.")
-    check_name(name, f"events[{k}]")
+    check_label(name, f"`name` of events[{k}]")
     terminal, direction = getattr(event, "terminal", 0) or 0, getattr(event, "direction", 0) or 0
     reset = getattr(event, "reset", None)
     try:

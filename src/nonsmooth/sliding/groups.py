@@ -16,6 +16,7 @@ import numpy as np
 
 from nonsmooth._core.jit import JIT_ENABLED, is_dispatcher, user_kernel
 from nonsmooth.errors import InputError, ModelError, NonFiniteError, ShapeError
+from nonsmooth.names import Label, check_label
 
 #: A function ``(t, x[, p])`` or, where it does not depend on anything, an array.
 Field = Callable | Sequence[float] | np.ndarray
@@ -40,6 +41,8 @@ class Group:
     regions : sequence of str, optional
         Names of the regions.
     """
+
+    name = Label()
 
     def __init__(self, fields, indicators, gradients=None, rates=None, *, name=None, regions=None):
         self.fields = _listed(fields, "fields")
@@ -76,6 +79,8 @@ class Group:
         self.regions = list(regions) if regions is not None else [str(k) for k in range(count)]
         if len(self.regions) != count:
             raise ShapeError(f"Group: {count} regions but {len(self.regions)} region names")
+        for k, region in enumerate(self.regions):
+            check_label(region, f"Group: regions[{k}]")
 
     def __len__(self):
         return len(self.fields)
@@ -253,6 +258,8 @@ class FilippovSystem:
         self.smooth = smooth
         self.params = dict(params or {})
         self.names = None if names is None else list(names)
+        for k, name in enumerate(self.names or ()):
+            check_label(name, f"FilippovSystem: names[{k}]")
         self._compiled: dict = {}
 
     def __repr__(self):

@@ -11,8 +11,8 @@ from nonsmooth.errors import InputError, ModelError, NonFiniteError, RangeError,
 from nonsmooth.model.bodies.check import floats, in_space, number, vector
 from nonsmooth.model.bodies.material import material_of, refuse_coefficients
 from nonsmooth.model.bodies.shapes import Form
-from nonsmooth.model.names import check_name, short
 from nonsmooth.model.rotations import inertia_matrix
+from nonsmooth.names import Label, short
 
 
 class Body:
@@ -39,6 +39,8 @@ class Body:
     name : str, optional
     """
 
+    name = Label()
+
     def __init__(
         self,
         shape: Form | None = None,
@@ -60,14 +62,10 @@ class Body:
             raise InputError(
                 f"`shape` of {_owner(name)} is {shape!r}: Disk, Sphere, Box or Capsule is wanted (the mass is an argument of its own)."
             )
-        if name is not None:
-            if not isinstance(name, str):
-                raise InputError(f"`name` of a body is {name!r}: text is wanted.")
-            check_name(name, "a body")
+        self.name = name
         self.shape, self.mass, self.inertia, self.density = shape, mass, inertia, density
         self.position, self.velocity, self.angle, self.rotation = position, velocity, angle, rotation
-        self.angular_velocity, self.name = angular_velocity, name
-        self.material = material_of(material, self.owner)
+        self.angular_velocity, self.material = angular_velocity, material_of(material, self.owner)
         self.world: Any = None
 
     @property

@@ -10,7 +10,7 @@ from nonsmooth._core.bodies.frames import POINT
 from nonsmooth.errors import InputError, ModelError
 from nonsmooth.model.bodies.body import Body, Ground, Placed
 from nonsmooth.model.bodies.check import direction, in_space, vector
-from nonsmooth.model.names import check_name, short
+from nonsmooth.names import Label, short
 
 
 class Side(NamedTuple):
@@ -41,12 +41,10 @@ class Side(NamedTuple):
 class Element:
     """Base of everything that acts between two bodies."""
 
+    name = Label()
+
     def __init__(self, a: Any, b: Any, name: str | None):
         self.a, self.b, self.name = a, b, name
-        if name is not None:
-            if not isinstance(name, str):
-                raise InputError(f"`name` of a {type(self).__name__} is {name!r}: text is wanted.")
-            check_name(name, f"a {type(self).__name__}")
         for body in (a, b):
             if not isinstance(body, Body | Ground):
                 raise InputError(

@@ -11,7 +11,7 @@ from nonsmooth.errors import InputError
 from nonsmooth.model.bodies.body import Body
 from nonsmooth.model.bodies.check import flag, in_space, number, vector
 from nonsmooth.model.bodies.element import Element, Side, across
-from nonsmooth.model.names import short
+from nonsmooth.names import Label, short
 
 
 class Spring(Element):
@@ -125,6 +125,8 @@ class Load:
         Whether force and torque turn with the body (follower load).
     name : str, optional
     """
+
+    name = Label()
 
     def __init__(
         self,

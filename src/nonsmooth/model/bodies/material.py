@@ -9,6 +9,7 @@ import numpy as np
 
 from nonsmooth.errors import InputError, RangeError
 from nonsmooth.model.bodies.check import number
+from nonsmooth.names import Label
 
 
 class Stribeck:
@@ -82,6 +83,8 @@ class Material:
     name : str, optional
     """
 
+    name = Label()
+
     def __init__(
         self,
         restitution: float = 0.0,
@@ -89,6 +92,7 @@ class Material:
         rolling_friction: float = 0.0,
         name: str | None = None,
     ):
+        self.name = name
         owner = f"Material {name!r}" if name else "Material"
         self.restitution = number(restitution, "restitution", owner, 0.0)
         if self.restitution > 1.0:
@@ -97,7 +101,6 @@ class Material:
             )
         self.friction = friction_of(friction, "friction", owner)
         self.rolling_friction = number(rolling_friction, "rolling_friction", owner, 0.0)
-        self.name = name
 
     def __repr__(self) -> str:
         return f"Material(restitution={self.restitution:g}, friction={self.friction})"

@@ -15,7 +15,7 @@ import numpy as np
 from nonsmooth.errors import InputError, ShapeError
 from nonsmooth.model.bodies.check import direction, flag, number, vector
 from nonsmooth.model.bodies.material import material_of, refuse_coefficients
-from nonsmooth.model.names import short
+from nonsmooth.names import Label, short
 
 
 class Form:
@@ -167,6 +167,7 @@ class Surface:
     name : str, optional
     """
 
+    name = Label()
     dim: ClassVar[int | None] = None
     point: np.ndarray
 

@@ -17,7 +17,7 @@ from nonsmooth._core.structures.elements import Elements, Shift
 from nonsmooth.errors import InputError
 from nonsmooth.model.bodies.body import Body
 from nonsmooth.model.bodies.material import material_of
-from nonsmooth.model.names import check_name, short
+from nonsmooth.names import Label, short
 
 NOTHING = np.zeros(0)
 
@@ -100,11 +100,9 @@ class PlacedNode:
 class Structure:
     """Base of bars, beams and given matrices."""
 
+    name = Label()
+
     def __init__(self, name: str | None, material: Any):
-        if name is not None:
-            if not isinstance(name, str):
-                raise InputError(f"`name` of a {type(self).__name__} is {name!r}: text is wanted.")
-            check_name(name, f"a {type(self).__name__}")
         self.name = name
         self.material = material_of(material, self.owner)
         self.frames: list[Node] = []  # rows of the table of frames, in order

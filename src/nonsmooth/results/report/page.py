@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+from nonsmooth.names import check_shown
 from nonsmooth.results.columns import Columns, kept_columns
 from nonsmooth.results.report.encode import island, packed, text
 from nonsmooth.results.report.panels import panels
@@ -34,6 +35,7 @@ def report_page(
     columns = kept_columns(result)
     model = getattr(result, "_model", None)
     scene = scene_of(result, columns, frames, draw)
+    check_shown(title, "`title`")
     title = title or getattr(result, "problem_name", None) or "Run"
     data: dict[str, Any] = {
         "title": title,
