@@ -1,5 +1,6 @@
 """Event-driven integration: closed forms, references of the literature, everything that used to stall or mislead."""
 
+import functools
 import math
 import warnings
 
@@ -401,3 +402,25 @@ def test_friction_that_becomes_negative_ends_the_run():
     t = partial.t[-1]
     assert t == pytest.approx(0.3, abs=1e-3)
     assert partial.u[0, -1] == pytest.approx(5.0 - 9.81 * (0.3 * t - 0.5 * t**2), abs=1e-7)
+
+
+@pytest.mark.parametrize("t_0", [0.0, 0.1, -1000.0, 1e5])
+@pytest.mark.parametrize("rtol", [1e-6, 1e-10])
+@pytest.mark.parametrize("height", [0.0, 1.0])
+def test_what_rests_moves_under_a_force_that_begins_at_zero_whatever_the_time(t_0, rtol, height):
+    """Its first velocities are next to nothing, and in short steps not more than what rounding of the time leaves of the force."""
+    system, w = rising(), 3.0
+    span = (t_0, t_0 + 1.0)
+    result = ns.simulate(system.with_params(t_0=t_0), span, [height], [0.0], method="event-driven", rtol=rtol)
+    assert result.q[0, -1] == pytest.approx(
+        height + 1.0 / w - np.sin(w) / w**2, abs=1e-11 + 1e-15 * abs(t_0) * 10
+    )
+    assert result.nsteps < 80 and result.audit.ok
+
+
+@functools.cache
+def rising():
+    def force(t, q, u, p):
+        return np.array([np.sin(3.0 * (t - p.t_0))])
+
+    return ns.MechanicalSystem(1.0, force, ns.Contact(lambda t, q: q[0]), params={"t_0": 0.0})

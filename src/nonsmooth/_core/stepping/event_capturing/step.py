@@ -85,7 +85,7 @@ def smooth_step(scene, own, capture, begin, at_scene, at_state, t, dt):
     if capture.control.dt == 0.0:
         if capture.control.implicit:
             estimate_error(scene, own, capture, dt)
-        error = error_of_step(scene, own, begin, dt)
+        error = error_of_step(scene, own, begin, t, dt)
         info.error = error
         factor = min(max(0.9 * max(error, 1e-12) ** (-1.0 / (control.error_order + 1)), 0.3), 4.0)
         if error > 1.0:

@@ -29,7 +29,7 @@ def search(scene, own, begin, at_scene, at_state, t, dt):
     # (where the bracket is narrow and the last trial was before the event, the one behind it is two numbers away)
     if not there and not narrow and control.searching <= MOST_SEARCHED:
         return WAITING
-    if stops_on_disk(scene, own, begin) and error_of_step(scene, own, begin, dt) > STEADY:
+    if stops_on_disk(scene, own, begin) and error_of_step(scene, own, begin, t, dt) > STEADY:
         return shorter(own, scene.info, WAITING, CLOSER * dt, t)
     if found(scene, own, begin, t, dt):
         before_end(scene, own, t)

@@ -106,7 +106,7 @@ def smooth_step(scene, own, begin, at_scene, at_state, t, dt):
     """The trial is accepted, shortened, or found to hold the end of a mode."""
     control, info, t_stop = own.control, scene.info, scene.ask.t_stop
     blurs(scene, own, begin.modes)
-    error = error_of_step(scene, own, begin, dt)
+    error = error_of_step(scene, own, begin, t, dt)
     factor = 0.9 * max(error, 1e-12) ** (-1.0 / (control.error_order + 1))
     if error > 1.0:
         info.error = error

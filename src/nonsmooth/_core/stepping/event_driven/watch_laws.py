@@ -8,6 +8,7 @@ from nonsmooth._core.jit import phase
 from nonsmooth._core.records.laws import CONSTRAINT, HALF_LINE
 from nonsmooth._core.records.status import WAITING
 from nonsmooth._core.stepping.event_driven.sizes import (
+    EPS,
     GRAZING,
     INFINITY,
     armed,
@@ -19,6 +20,8 @@ from nonsmooth._core.stepping.event_driven.trial_length import shorter
 from nonsmooth._core.stepping.gap_cubic import least_of_cubic
 
 LEAST = 1e-10  # part of the longest step after which a mode that does not hold is looked at again
+SHORT = 1e-3  # part of the longest step by which a run goes on then
+SHORTEST = 64 * EPS  # the same as a part of the time, whose rounding such a step must not be
 CUBIC = 2e-2  # part of the way in a step by which a cubic may miss a gap in its middle: steps of two radians of a vibration
 
 
@@ -60,8 +63,10 @@ def alarm(scene, own, begin, dt):
 @phase
 def look_closer(scene, own, begin, t, dt, early):
     """A part of the step is taken instead; where a mode does not hold for the shortest time, modes are settled anew."""
-    if early * dt < LEAST * own.control.dt_max and unexpected(scene, own, begin):
+    shortest = max(LEAST * own.control.dt_max, SHORTEST * abs(t))
+    if early * dt < shortest and unexpected(scene, own, begin):
         own.control.jump = 1
+        own.control.dt_next = SHORT * own.control.dt_max  # so short was the look, not the motion that follows
         return WAITING
     return shorter(own, scene.info, WAITING, early * dt, t)
 
