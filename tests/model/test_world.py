@@ -249,6 +249,34 @@ def test_contradictory_joints_are_refused_by_name():
         ns.simulate(world, (0, 1), dt=1e-3, project=True)
 
 
+@pytest.mark.parametrize("length", [1e-3, 1.0, 1e3])
+def test_projection_starts_a_driven_mechanism_from_rest(length):
+    """What a drive asks for is no contradiction where nothing moved before."""
+    world = ns.World((0, -9.81 * length))
+    cam = world.add(ns.Body(mass=1.0, inertia=0.1 * length**2, position=(0.3 * length, 0), name="cam"))
+    world.add(
+        ns.Revolute(world.ground, cam, (0.1 * length, 0.2 * length), drive=lambda t: -6.0 * t, name="motor")
+    )
+    with pytest.raises(
+        errors.InconsistentStateError, match=r"violated on velocity level by 6 .*project=True"
+    ):
+        ns.simulate(world, (0, 0.1), dt=1e-2)
+    run = ns.simulate(world, (0, 0.1), dt=1e-2, project=True)
+    np.testing.assert_allclose(run.u[:, 0], [-1.2 * length, -1.2 * length, -6.0], rtol=1e-10)
+
+
+def test_many_instants_of_a_drive_are_asked_at_once():
+    """The second route's rates of drives are those of the model, instant by instant."""
+    world = ns.World((0, -9.81), params=dict(w=3.0))
+    crank = world.add(ns.Body(mass=1.0, inertia=0.1, position=(0.3, 0), name="crank"))
+    world.add(ns.Revolute(world.ground, crank, (0, 0), drive=lambda t, p: np.sin(p.w * t), name="motor"))
+    q, u = world.start()
+    model, t = world.bind(0.0, q, u), np.linspace(0.0, 2.0, 7)
+    _, zeta = model.batch_directions(t, np.tile(q, (7, 1)))
+    np.testing.assert_allclose(zeta, [model.directions(x, q)[1] for x in t], rtol=0, atol=1e-11)
+    assert abs(zeta[0, -1]) == pytest.approx(3.0, abs=1e-11)
+
+
 def test_scene_comes_from_the_bodies():
     world = bouncing_disk()
     assert [shape.kind for shape in world.draw] == ["ground", "circle", "force"]

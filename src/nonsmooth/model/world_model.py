@@ -432,8 +432,11 @@ class WorldModel:
 
     def _driven(self, drive, t):
         """A prescribed coordinate at many instants."""
-        f = self.user_functions.drive_function(drive)
-        return np.array([f.call(float(x), self._q0, self._u0, self.parameters.flat)[0] for x in t])
+        from nonsmooth._core.calls.batches import values_at  # compiled: only where instants are many
+
+        f = self.user_functions.drive_function(drive).writer(self._q0, self._u0, self._t0)
+        q, u = np.zeros((t.size, self.n_q)), np.zeros((t.size, self.n_u))
+        return values_at(f, np.ascontiguousarray(t), q, u, self.parameters.flat, (1,))[:, 0]
 
 
 class Kinematics:
