@@ -16,7 +16,7 @@ KINDS = {
     "spatial beam": (ns.Beam, {**BEAM, "points": [(0, 0, 0), (1, 0, 0)], "GJ": 5.0}),
 }
 WRONG = [
-    *[("EA", value) for value in (NAN, INF, -1.0, 0.0, "1e4", None, True, 1j, [1, 2], [1, NAN, 1, 1], object())],
+    *[("EA", value) for value in (NAN, INF, -1.0, 0.0, "1e4", None, True, 1j, [1, 2], [1, NAN, 1, 1], ...)],
     *[("rhoA", value) for value in (NAN, -1.0, 0.0, "x", [[1.0]])],
     *[("damping", value) for value in (NAN, -1.0, "x", None, [1.0])],
     *[("elements", value) for value in (0, -1, 1.5, NAN, "4", True)],
