@@ -47,6 +47,19 @@ def test_steps_without_progress():
     assert caught.value.partial[0] == -1
 
 
+def test_steps_that_are_always_rejected_count():
+    class Rejecting(Stuck):
+        trials = 0
+
+        def advance(self, budget):
+            self.trials += budget
+
+    run = Rejecting()
+    with pytest.raises(StepLimitError, match=r"stalled at t = 0: "):
+        drive(run)
+    assert run.trials == STEPS and run.steps == 0
+
+
 def test_endless_changes_of_a_law_are_named():
     with pytest.raises(
         StepLimitError, match=r"law 'floor' changed its mode 9000 times there \(alternating: open, closed\)"

@@ -97,6 +97,27 @@ def test_slips_that_reverse_are_seen():
     assert error[2] < 2e-3 and error[2] < 0.1 * error[0]
 
 
+@pytest.mark.parametrize("begin", [0.0, 1e3])
+def test_impacts_that_stop_a_slip_take_no_endless_trials(begin):
+    """A ball falls on a block that slides: the friction of the impulse stops it, whenever in the step that is."""
+    system = ns.MechanicalSystem(
+        np.eye(3),
+        np.array([0.0, -10.0, -10.0]),
+        [
+            ns.Contact(
+                lambda t, q: q[1], friction=0.3, tangent=lambda t, q: np.array([1.0, 0.0, 0.0]), name="floor"
+            ),
+            ns.Contact(lambda t, q: q[2] - q[1], restitution=0.5, name="ball"),
+        ],
+    )
+    method = ns.AdaptiveMoreau(1e-5)
+    result = ns.simulate(system, (begin, begin + 0.5), [0.0, 0.0, 0.5], [1.2, 0.0, 0.0], method=method)
+    t = np.sqrt(0.1)
+    assert result.u[0, -1] == 0.0 and result.audit.ok
+    assert result.q[0, -1] == pytest.approx(1.2 * t - 1.5 * t**2, rel=1e-4)
+    assert result.nsteps + result.nrejected < 1000
+
+
 def test_events_and_breakpoints():
     """Steps end on breakpoints; impacts are found in the steps they happen in."""
     result = OSCILLATOR.simulate(method=ns.AdaptiveMoreau(1e-4), breakpoints=[2.0])

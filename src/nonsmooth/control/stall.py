@@ -1,6 +1,6 @@
 """A watch on the progress of a run: one that no longer gets on is ended with an error that says where and why.
 
-Looked at every `STEPS` steps, so that nothing depends on the clock. A run is stalled if these steps took it on by less than `NO_WAY` of its
+Looked at every `STEPS` steps, rejected ones included, so that nothing depends on the clock. A run is stalled if these steps took it on by less than `NO_WAY` of its
 span (the whole would take 5e11 of them), or by little while one law changed its mode all the time.
 """
 
@@ -23,7 +23,8 @@ class StallWatch:
     Parameters
     ----------
     run : Run
-        May have ``busiest()``: (name, changes of mode, text about modes) of the law that changed most since it was asked last.
+        May have ``trials``, the number of steps made or rejected, and ``busiest()``: (name, changes of mode, text about modes) of the
+        law that changed most since it was asked last.
     span : (float, float)
     door : str
     """
@@ -31,18 +32,23 @@ class StallWatch:
     def __init__(self, run: Any, span: tuple[float, float], door: str):
         self.run, self.door = run, door
         self.length = abs(span[1] - span[0]) if math.isfinite(span[1]) else 0.0
-        self.next, self.t = run.steps + STEPS, run.t
+        self.next, self.t = self.trials + STEPS, run.t
+
+    @property
+    def trials(self) -> int:
+        """Steps the run has made or rejected, as far as it knows."""
+        return getattr(self.run, "trials", self.run.steps)
 
     def budget(self, wanted: int) -> int:
         """At most so many steps may be taken before the next look."""
-        return max(min(wanted, self.next - self.run.steps), 1)
+        return max(min(wanted, self.next - self.trials), 1)
 
     def look(self) -> None:
         """Raise `StepLimitError` if the run is stalled."""
         run = self.run
-        if run.steps < self.next or self.length == 0.0:
+        if self.trials < self.next or self.length == 0.0:
             return
-        begin, self.t, self.next = self.t, run.t, run.steps + STEPS
+        begin, self.t, self.next = self.t, run.t, self.trials + STEPS
         way = abs(run.t - begin)
         name, changes, modes = run.busiest() if hasattr(run, "busiest") else ("", 0, "")
         if not way <= LITTLE * self.length or (way > NO_WAY * self.length and changes < CHATTER):

@@ -82,6 +82,11 @@ class Simulation:
         return self.run.steps
 
     @property
+    def trials(self) -> int:
+        """Steps made or rejected."""
+        return self.run.steps + self.run.rejected
+
+    @property
     def done(self) -> bool:
         """Whether the end of the last segment is reached."""
         return self.run.finished_segment and not self._to_come

@@ -129,7 +129,7 @@ def adaptive_step(at_scene, at_state, t, left):
     choose_next(control, h, error, p)
     if error > 1.0 and not (control.accept_shortest and h <= control.dt_min):
         copy_books(own.kept, scene.books)
-        return REJECTED
+        return REJECTED if h > control.dt_min else STEP_UNDERFLOW
     control.error, control.t_half, control.t_new = error, t_half, t_new
     return hand_out_first(scene, own, begin, t)
 
@@ -275,14 +275,25 @@ def impulses_in_doubt(model, own, begin, end, t, ratio):
             call_matrix(model.at.directions, t, end.q, end.u, model.p, own.WT)
             for j in range(model.size.n_u):
                 own.doubt[j] = 0.0
-        # the force before, over this step: that of an impact was another one
-        share = ratio
-        if laws.link[l] >= 0:
-            share = laws.mu[l] * end.P[laws.row[laws.link[l]]] / before**0.5
+        share_before, share_after = forces_of_both(laws, begin, end, l, ratio)
         for i in range(laws.row[l], laws.row[l] + laws.dim[l]):
             for j in range(model.size.n_u):
-                own.doubt[j] += own.WT[i, j] * (end.P[i] - share * begin.P[i])
+                own.doubt[j] += own.WT[i, j] * (share_after * end.P[i] - share_before * begin.P[i])
     return found
+
+
+@phase
+def forces_of_both(laws, begin, end, l, ratio):
+    """Shares of P_0 and P_1 that are forces over this step: where one of the two holds an impact, the other one says how hard law l
+    was pressed by forces. The impact's own part does not become less with the step, nor does it depend on when the slip turns."""
+    if laws.link[l] < 0:
+        return ratio, 1.0
+    normal = laws.row[laws.link[l]]
+    before, after = ratio * begin.P[normal], end.P[normal]
+    pressed = min(before, after)
+    if not pressed > 0.0:
+        return 0.0, 0.0
+    return ratio * pressed / before, pressed / after
 
 
 @phase
