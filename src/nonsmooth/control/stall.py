@@ -1,7 +1,7 @@
 """A watch on the progress of a run: one that no longer gets on is ended with an error that says where and why.
 
-Looked at every `STEPS` steps, rejected ones included, so that nothing depends on the clock. A run is stalled if these steps took it on by less than `NO_WAY` of its
-span (the whole would take 5e11 of them), or by little while one law changed its mode all the time.
+Looked at every `STEPS` steps, rejected ones included, so that nothing depends on the clock. A run is stalled if these steps took it on by
+less than `NO_WAY` of its span (the whole would take 5e11 of them), or by little while one law changed its mode all the time.
 """
 
 from __future__ import annotations
