@@ -14,6 +14,7 @@ from nonsmooth.errors import (
     GrazingWarning,
     InputError,
     NonFiniteStateError,
+    NoSolutionError,
     PenetrationWarning,
     RangeError,
     ZenoWarning,
@@ -424,3 +425,60 @@ def rising():
         return np.array([np.sin(3.0 * (t - p.t_0))])
 
     return ns.MechanicalSystem(1.0, force, ns.Contact(lambda t, q: q[0]), params={"t_0": 0.0})
+
+
+@pytest.mark.parametrize("method", ["event-driven", "event-capturing"])
+def test_a_contact_that_an_impact_at_another_closes_is_struck_next(method):
+    """Newton's law bounds only the velocity behind an impact of what parted before it, by -e times that from below: here -0.25."""
+    system = ns.MechanicalSystem(
+        np.eye(2),
+        lambda t, q, u: np.zeros(2),
+        ns.Contact(lambda t, q: np.array([q[0], q[1] - q[0]]), restitution=[0.7, 0.0], size=2),
+    )
+    result = ns.simulate(system, (0.0, 1.0), [0.0, 0.0], [1.0, -1.5], method=method, rtol=1e-6)
+    # both together at (1 - 1.5)/2, then back from the floor at 0.7 times that
+    assert result.u[:, -1] == pytest.approx([0.175, 0.175], rel=1e-12)
+    assert result.q[:, -1] == pytest.approx([0.175, 0.175], rel=1e-9)
+    assert result.audit.ok
+
+
+@pytest.mark.parametrize("method", ["event-driven", "event-capturing"])
+def test_bodies_without_room_between_walls_that_come_together_have_no_motion(method):
+    """Impulses without bound fit the laws but for rounding: they are no solution."""
+    d, x = 45.912743649, -1138.403227519
+
+    def gaps(t, q):
+        return np.array(
+            [q[0] - x - 0.75 * t, q[1] - q[0] - d, q[2] - q[1] - d, q[3] - q[2] - d, x + 3 * d - q[3]]
+        )
+
+    system = ns.MechanicalSystem(
+        np.diag([0.002898075, 0.007308796, 0.003239108, 0.007369329]),
+        lambda t, q, u: np.zeros(4),
+        ns.Contact(gaps, restitution=[0.7, 0.3, 0.3, 0.0, 0.0], size=5),
+    )
+    with pytest.raises(NoSolutionError):
+        ns.simulate(system, (0.0, 1.0), x + d * np.arange(4), np.zeros(4), method=method, rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["event-driven", "event-capturing"])
+@pytest.mark.parametrize("rtol", [1e-8, 1e-9])
+def test_contacts_open_under_forces_that_begin_as_a_square(method, rtol):
+    """Steps too short for error control to judge forces at all still tell which contacts open."""
+    x, d, t_0 = np.array([5.03993452, 5.25991656, 5.42934492, 5.63967047]), 0.16942836, 0.80301426
+
+    def force(t, q, u):
+        F, w = np.array([-114.4, -74.05, 88.56, -17.09]), np.array([63.78, 50.38, 23.96, 70.29])
+        return F * np.sin(w * (t - t_0)) ** 2 - np.array([635.1, 6.645, 731.1, 617.7]) * (q - x)
+
+    def gaps(t, q):
+        return np.array(
+            [q[0] - 4.95522034, q[1] - q[0] - d, q[2] - q[1] - d, q[3] - q[2] - d, 5.63967047 - q[3]]
+        )
+
+    mass = np.diag([0.1109, 0.2436, 0.3087, 0.1903])
+    system = ns.MechanicalSystem(mass, force, ns.Contact(gaps, restitution=[0.0, 0.3, 0.7, 0.3, 0.3], size=5))
+    result = ns.simulate(system, (t_0, t_0 + 0.005), x, np.zeros(4), method=method, rtol=rtol, audit=False)
+    # (forces a (w t)^2 give a w^2 t^3/3, springs next to nothing)
+    assert result.t[-1] == t_0 + 0.005
+    assert result.u[2, -1] > 0.0 > result.u[0, -1]

@@ -41,7 +41,13 @@ from nonsmooth._core.stepping.event_driven.runge_kutta import error_of_step
 from nonsmooth._core.stepping.event_driven.sizes import EPS, INFINITY
 from nonsmooth._core.stepping.event_driven.step import MOST_REPEATED, due
 from nonsmooth._core.stepping.event_driven.trial_length import shorter
-from nonsmooth._core.stepping.event_driven.watch_laws import alarm, least_function, look_closer, passes_by
+from nonsmooth._core.stepping.event_driven.watch_laws import (
+    alarm,
+    ends_at_once,
+    least_function,
+    look_closer,
+    passes_by,
+)
 from nonsmooth._core.stepping.phases import copy_state, normalise
 
 
@@ -89,7 +95,10 @@ def smooth_step(scene, own, capture, begin, at_scene, at_state, t, dt):
         info.error = error
         factor = min(max(0.9 * max(error, 1e-12) ** (-1.0 / (control.error_order + 1)), 0.3), 4.0)
         if error > 1.0:
-            return shorter(own, info, REJECTED, dt * min(factor, 0.9), t)
+            planned = dt * min(factor, 0.9)
+            if ends_at_once(scene, own, begin, t, planned):
+                return WAITING
+            return shorter(own, info, REJECTED, planned, t)
     early = alarm(scene, own, begin, dt)
     if early < 1.0:
         return look_closer(scene, own, begin, t, dt, early)

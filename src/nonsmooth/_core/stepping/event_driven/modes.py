@@ -76,7 +76,9 @@ def classify(scene, own, begin, after_impact):
         limit = small(scene, own, l)
         if kind == HALF_LINE:
             stays = begin.modes[l] == CONSTRAINT and not after_impact and not own.control.at_border
-            own.mode[l] = CONSTRAINT if stays or own.gamma[i] <= limit else INACTIVE
+            # (Newton's law lets a contact that parted close behind an impact at others: it is struck next)
+            closes = after_impact and own.gamma[i] < -limit
+            own.mode[l] = CONSTRAINT if stays or (own.gamma[i] <= limit and not closes) else INACTIVE
         elif laws.link[l] >= 0 and own.mode[laws.link[l]] != CONSTRAINT:
             continue
         elif kind == FREE:

@@ -39,6 +39,7 @@ from nonsmooth._core.stepping.event_driven.trial_length import length_of_trial, 
 from nonsmooth._core.stepping.event_driven.watch_laws import (
     alarm,
     closes_at_end,
+    ends_at_once,
     least_function,
     look_closer,
     passes_by,
@@ -110,7 +111,11 @@ def smooth_step(scene, own, begin, at_scene, at_state, t, dt):
     factor = 0.9 * max(error, 1e-12) ** (-1.0 / (control.error_order + 1))
     if error > 1.0:
         info.error = error
-        return shorter(own, info, REJECTED, dt * min(max(factor, 0.1), 0.9), t)
+        planned = dt * min(max(factor, 0.1), 0.9)
+        # (the error of a step as short as rounding of the time is not worth a still shorter one)
+        if ends_at_once(scene, own, begin, t, planned):
+            return WAITING
+        return shorter(own, info, REJECTED, planned, t)
     early = alarm(scene, own, begin, dt)
     if early < 1.0:
         return look_closer(scene, own, begin, t, dt, early)

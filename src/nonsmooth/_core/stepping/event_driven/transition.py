@@ -22,6 +22,8 @@ from nonsmooth._core.stepping.event_driven.records import (
 from nonsmooth._core.stepping.event_driven.sizes import GRAZING, pulls, rounding_of_gap, small
 from nonsmooth._core.stepping.phases import copy_state
 
+UNDECIDED = 1e-4  # part of the velocities before an impact that solvers may leave of those behind it
+
 
 @kernel(AT_STATE, part=True)
 def transition(at_scene, at_begin, t):
@@ -119,7 +121,24 @@ def strike(scene, own, begin, at_scene, t):
     book_impact(scene, begin, scene.end)
     if own.control.restitution == NEWTON and strong_friction(scene):
         keep_choice(scene, own, IMPULSES, begin.u, t)
-    return call_at_end(own.at.look, at_scene, t)
+    status = call_at_end(own.at.look, at_scene, t)
+    if status == OK and own.control.restitution == NEWTON and closes_further(scene, own):
+        return NO_SOLUTION
+    return status
+
+
+@phase
+def closes_further(scene, own):
+    """Whether contacts close behind the impact that Newton's law would have open: there are no such impulses (bodies without room between
+    walls that come together), and those that were found are what rounding makes of infinite ones."""
+    active, rows, laws = scene.problem.laws, scene.problem.rows, scene.model.laws
+    largest, worst = 0.0, 0.0
+    for a in range(scene.problem.count.laws):
+        k, i = active.row[a], laws.row[active.law[a]]
+        if active.kind[a] == HALF_LINE:
+            largest = max(largest, abs(rows.gamma_B[k]))
+            worst = min(worst, own.gamma[i] + active.e[a] * rows.gamma_B[k])
+    return worst < -UNDECIDED * largest
 
 
 @phase
@@ -176,8 +195,10 @@ def note(scene, own, begin, hit, t):
                 own.rest_gap[l] = overlap(work, l)
             elif own.touches[l] and not closed:
                 # without a force there is no telling open from closed: what rounding makes of its velocity must not close it again
-                left = scene.ask.t_stop - t
-                own.rest_gap[l] = min(work.g[l], 0.0) + 2.0 * left * min(own.gamma[laws.row[l]], 0.0)
+                # (one that closes with some speed is struck next)
+                rate, left = own.gamma[laws.row[l]], scene.ask.t_stop - t
+                hidden = min(rate, 0.0) if rate >= -small(scene, own, l) else 0.0
+                own.rest_gap[l] = min(work.g[l], 0.0) + 2.0 * left * hidden
             if work.struck[l] == 1 and grazes(scene, own, begin, l):
                 own.control.grazings += 1
                 own.control.t_grazing = t

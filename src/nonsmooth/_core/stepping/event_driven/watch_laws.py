@@ -62,13 +62,21 @@ def alarm(scene, own, begin, dt):
 
 @phase
 def look_closer(scene, own, begin, t, dt, early):
-    """A part of the step is taken instead; where a mode does not hold for the shortest time, modes are settled anew."""
-    shortest = max(LEAST * own.control.dt_max, SHORTEST * abs(t))
-    if early * dt < shortest and unexpected(scene, own, begin):
-        own.control.jump = 1
-        own.control.dt_next = SHORT * own.control.dt_max  # so short was the look, not the motion that follows
+    """A part of the step is taken instead, unless modes are settled anew."""
+    if ends_at_once(scene, own, begin, t, early * dt):
         return WAITING
     return shorter(own, scene.info, WAITING, early * dt, t)
+
+
+@phase
+def ends_at_once(scene, own, begin, t, dt):
+    """Whether a mode does not hold for the shortest time, below which `dt` lies: modes are settled anew."""
+    shortest = max(LEAST * own.control.dt_max, SHORTEST * abs(t))
+    if dt < shortest and unexpected(scene, own, begin):
+        own.control.jump, own.control.rejected = 1, 0
+        own.control.dt_next = SHORT * own.control.dt_max  # so short was the look, not the motion that follows
+        return True
+    return False
 
 
 @phase
