@@ -197,7 +197,7 @@ def test_instants_that_are_no_numbers():
 def test_names_of_switches():
     with pytest.raises(ModelError, match="'mark' belongs to switches 0 and 1"):
         solve_ivp(clock, (0, 1), [0.0], switches=[MARK, MARK])
-    with pytest.raises(InputError, match="`name` of a switch is 3"):
+    with pytest.raises(InputError, match="`name` of a Switch is 3"):
         Switch(lambda t, y: y[0], name=3)
 
 

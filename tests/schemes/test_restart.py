@@ -31,7 +31,7 @@ def test_a_bouncing_and_resting_ball_goes_on_from_any_instant(method, options, t
 
 def test_time_stepping_goes_on_to_rounding():
     """The steps of the rest are the steps of the whole."""
-    dt, cuts = 1e-2, range(1, 120, 2)  # sixty
+    dt, cuts = 1e-2, range(2, 120, 2)
     whole = ns.simulate(BALL, SPAN, *START, method="moreau", dt=dt)
     for k in cuts:
         again = ns.simulate(BALL, (whole.t[k], SPAN[1]), whole.q[:, k], whole.u[:, k], method="moreau", dt=dt)
