@@ -74,7 +74,9 @@ def ends_at_once(scene, own, begin, t, dt):
     shortest = max(LEAST * own.control.dt_max, SHORTEST * abs(t))
     if dt < shortest and unexpected(scene, own, begin):
         own.control.jump, own.control.rejected = 1, 0
-        if own.control.repeated < 2:  # so short was the look, not the motion that follows; unless modes end here again
+        if (
+            own.control.repeated < 2
+        ):  # so short was the look, not the motion that follows; unless modes end here again
             own.control.dt_next = SHORT * own.control.dt_max
         return True
     return False
